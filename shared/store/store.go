@@ -1,0 +1,156 @@
+// Package store is the contract of Triad's durable state: tasks, each with the
+// state of its steps in one record, and the index of what is due.
+//
+// The table is the truth and queues are hints, so everything Triad promises
+// rests on this page. Implementations translate and never decide: they hold no
+// rule about states. Each passes the suite in storetest.
+//
+// # Promises
+//
+// Atomicity: Create writes the task and its order, both or neither. Commit
+// replaces the whole record, or changes nothing. A reader sees a record before
+// or after a commit, never between.
+//
+// Isolation: Commit succeeds only if the stored version is Task.Version-1 and
+// every lock in Change.Locks still reads as given. Of any number of concurrent
+// commits of one version exactly one succeeds; the others get ErrConflict.
+//
+// Durability: when Create or Commit returns nil, the change survives the death
+// of the process and of the machine.
+//
+// Idempotency: a Create or Commit is named by Task.Op. Repeating one that had
+// been applied, and is still the latest write, returns nil and changes nothing.
+//
+// Uncertainty: any error other than the sentinels below means that the change
+// may or may not have been applied. Repeat it with the same Op, or load.
+//
+// Consistency: Load is strong: it returns the latest committed record. Due and
+// List may lag and may return a task that has moved on; they are hints. Load
+// before acting. Nothing that is due stays hidden for ever.
+//
+// Order: Due returns earliest CompleteBy first, ties in any stable order.
+//
+// # Not promised
+//
+// That Due sees a commit at once; that List has an order beyond the cursor's;
+// that notices and alerts are kept (see Change).
+//
+// All methods are safe for concurrent use, by any number of processes where the
+// implementation allows several. All honour ctx; an error that wraps
+// ctx.Err() leaves the outcome uncertain.
+package store
+
+import (
+	"context"
+	"errors"
+
+	"triad/shared/task"
+)
+
+// The sentinels. Callers act on these with errors.Is.
+var (
+	// ErrExists: Create found a task of this id, made by another Op. Nothing
+	// was written.
+	ErrExists = errors.New("task exists already")
+	// ErrNotFound: there is no task of this id. Nothing was written.
+	ErrNotFound = errors.New("no such task")
+	// ErrConflict: the stored version or a lock is not the one expected.
+	// Nothing was written. Load and decide again.
+	ErrConflict = errors.New("task was changed meanwhile")
+	// ErrTooLarge: the record or a side record exceeds what the store can
+	// hold, on every try. Nothing was written.
+	ErrTooLarge = errors.New("record too large")
+	// ErrUnsupported: this store can't answer such a filter without reading
+	// everything.
+	ErrUnsupported = errors.New("filter not supported by this store")
+	// ErrFull: the store has no room (disk, quota). Nothing was written.
+	ErrFull = errors.New("store is full")
+	// ErrDamaged: what is stored can't be read. Nothing was changed.
+	ErrDamaged = errors.New("stored data is damaged")
+	// ErrDefined: this version of the definition is stored with another source.
+	ErrDefined = errors.New("definition exists with another content")
+	// ErrInUse: another process owns the store.
+	ErrInUse = errors.New("store is in use by another process")
+	// ErrReadOnly: the store can't be written.
+	ErrReadOnly = errors.New("store can't be written")
+)
+
+// Change is one write.
+type Change struct {
+	// Task is the whole next record. Create requires Version 1; Commit requires
+	// the stored version plus one. Op must be set.
+	Task task.Task
+	// Locks are the steps touched, with the LockedBy that was read.
+	Locks []task.Lock
+	// Outputs are those new in Task; a store keeps the ones larger than
+	// task.InlineOutput in side records, in the same atomic write.
+	Outputs []task.Output
+	// Notices and Alerts are what the change has to tell. A store that can
+	// (sqlitestore, memstore) keeps them in the same write, where they are read
+	// by the application and the operator. One that can't ignores them, and
+	// the engine sends them.
+	Notices []task.Notice
+	Alerts  []task.Alert
+}
+
+// Store keeps tasks. See the package comment for its promises.
+type Store interface {
+	// Create writes a new task and its order. ErrExists, ErrTooLarge, ErrFull.
+	Create(ctx context.Context, c Change) error
+	// Load returns the latest committed task, with its order and all outputs.
+	// The caller must not change what slices in it hold. ErrNotFound,
+	// ErrDamaged.
+	Load(ctx context.Context, id task.ID) (task.Task, error)
+	// Commit replaces the record. ErrConflict, ErrNotFound, ErrTooLarge,
+	// ErrFull.
+	Commit(ctx context.Context, c Change) error
+	// Due returns the tasks of one shard whose CompleteBy is not later than
+	// q.Before, earliest first. A task with CompleteBy 0 is in no shard.
+	Due(ctx context.Context, q DueQuery) (DuePage, error)
+	// List returns tasks for operators, without orders and large outputs.
+	// ErrUnsupported.
+	List(ctx context.Context, q ListQuery) (ListPage, error)
+}
+
+// DueQuery asks for a page of a shard of the CompleteBy index.
+type DueQuery struct {
+	Shard  int
+	Before task.Millis
+	// Limit is the most rows to return, at least 1.
+	Limit int
+	// Cursor is DuePage.Next of the page before; empty starts at the earliest.
+	Cursor string
+}
+
+// DuePage is one page of the index.
+type DuePage struct {
+	Rows []Due
+	// Next continues after the last row; empty when there is no more.
+	Next string
+}
+
+// Due is one row of the index: a hint, possibly out of date.
+type Due struct {
+	ID         task.ID
+	CompleteBy task.Millis
+}
+
+// ListQuery selects tasks. Zero fields select everything.
+type ListQuery struct {
+	State    task.State
+	Workflow string // a name: any version; or name@version
+	Tenant   string
+	// Unfinished selects tasks that have not finished.
+	Unfinished bool
+	// Limit is the most tasks to return, 1 to 1,000; 0 counts as 100.
+	Limit int
+	// Cursor is ListPage.Next of the page before.
+	Cursor string
+}
+
+// ListPage is one page of tasks.
+type ListPage struct {
+	Tasks []task.Task
+	// Next continues after the last task; empty when there is no more.
+	Next string
+}
