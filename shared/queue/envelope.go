@@ -54,9 +54,12 @@ func (m ToScheduler) Task() task.ID {
 // fields, trailing bytes, an id that is no id and a message that is none of the
 // three are errors that name the field.
 func DecodeToScheduler(body []byte) (ToScheduler, error) {
-	var m ToScheduler
-	if err := decodeStrictly(body, &m); err != nil {
-		return m, err
+	m, plain := plainToScheduler(body)
+	if !plain {
+		m = ToScheduler{}
+		if err := decodeStrictly(body, &m); err != nil {
+			return m, err
+		}
 	}
 	set := 0
 	for _, is := range []bool{m.Wake != nil, m.Reply != nil, m.Extend != nil} {
@@ -75,9 +78,12 @@ func DecodeToScheduler(body []byte) (ToScheduler, error) {
 
 // DecodeRequest reads a message of an agent's queue, strictly.
 func DecodeRequest(body []byte) (task.Request, error) {
-	var r task.Request
-	if err := decodeStrictly(body, &r); err != nil {
-		return r, err
+	r, plain := plainRequest(body)
+	if !plain {
+		r = task.Request{}
+		if err := decodeStrictly(body, &r); err != nil {
+			return r, err
+		}
 	}
 	if err := task.ValidateID(r.Task); err != nil {
 		return r, fmt.Errorf("field task: %w", err)
