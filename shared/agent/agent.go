@@ -207,7 +207,7 @@ func (a *Agent) reply(ctx context.Context, r *task.Request, res result) error {
 	if res.err != nil {
 		reply.Error = cutText(res.err, task.MaxError)
 	}
-	if err := a.replies.Send(ctx, queue.Message{Body: encodeReply(&reply), Group: r.Tenant}); err != nil {
+	if err := a.replies.Send(ctx, queue.Message{Body: queue.EncodeReply(&reply), Group: r.Tenant}); err != nil {
 		return fmt.Errorf("sending the reply of %s, attempt %d: %w", r.Key, r.Attempt, err)
 	}
 	a.counters.ended(res.outcome)

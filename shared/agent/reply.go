@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,54 +46,6 @@ func escapeNoncharacters(b []byte) []byte {
 	}
 	b = bytes.ReplaceAll(b, []byte("\ufffe"), []byte(`\ufffe`))
 	return bytes.ReplaceAll(b, []byte("\uffff"), []byte(`\uffff`))
-}
-
-// encodeReply gives what queue.Encode(queue.ToScheduler{Reply: r}) gives, but
-// for HTML escapes, in one allocation. r.Output must be valid JSON.
-func encodeReply(r *task.Reply) []byte {
-	b := make([]byte, 0, 160+len(r.Task)+len(r.Step)+len(r.LockedBy)+len(r.Output)+len(r.Error))
-	b = append(b, `{"reply":{"task":`...)
-	b = appendString(b, string(r.Task))
-	b = append(b, `,"step":`...)
-	b = appendString(b, r.Step)
-	if r.Undo {
-		b = append(b, `,"undo":true`...)
-	}
-	b = append(b, `,"attempt":`...)
-	b = strconv.AppendInt(b, int64(r.Attempt), 10)
-	b = append(b, `,"lockedBy":`...)
-	b = appendString(b, r.LockedBy)
-	b = append(b, `,"outcome":`...)
-	b = appendString(b, string(r.Outcome))
-	if len(r.Output) > 0 {
-		b = append(b, `,"output":`...)
-		b = append(b, r.Output...)
-	}
-	if r.Error != "" {
-		b = append(b, `,"error":`...)
-		b = appendString(b, r.Error)
-	}
-	if r.RetryAfterMs != 0 {
-		b = append(b, `,"retryAfterMs":`...)
-		b = strconv.AppendInt(b, r.RetryAfterMs, 10)
-	}
-	return append(b, "}}"...)
-}
-
-// appendString appends s as a JSON string.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			quoted, err := json.Marshal(s)
-			if err != nil {
-				panic(err) // a string always has a JSON form
-			}
-			return append(b, quoted...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
 }
 
 // cutText is an error's text on one line, in valid UTF-8, of at most limit

@@ -44,11 +44,7 @@ func (e *Engine) request(ctx context.Context, r *task.Request) error {
 	if !found {
 		return fmt.Errorf("step %s: this deployment has no agent %q", r.Step, r.Agent)
 	}
-	body, err := queue.Encode(r)
-	if err != nil {
-		return fmt.Errorf("encoding the request of step %s: %w", r.Step, err)
-	}
-	if err := to.Send(ctx, queue.Message{Body: body, Group: r.Tenant}); err != nil {
+	if err := to.Send(ctx, queue.Message{Body: queue.EncodeRequest(r), Group: r.Tenant}); err != nil {
 		return fmt.Errorf("requesting step %s of agent %s: %w", r.Step, r.Agent, err)
 	}
 	return nil

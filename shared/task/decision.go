@@ -47,6 +47,9 @@ const (
 	Refused Verdict = "refused"
 )
 
+// Verdicts lists them all.
+func Verdicts() []Verdict { return []Verdict{Applied, Idle, Repeated, Duplicate, Stale, Refused} }
+
 // Move is one transition of the task (Step empty) or of a step.
 type Move struct {
 	Step     string

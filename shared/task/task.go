@@ -46,6 +46,8 @@ const (
 	// InlineOutput is the largest output that is kept inside the task's
 	// record. Larger ones are kept in side records, written once.
 	InlineOutput = 128
+	// MaxSteps is the most steps a workflow may have.
+	MaxSteps = 64
 	// MaxError is where an error text is cut in the record.
 	MaxError = 160
 )
@@ -110,9 +112,6 @@ type Task struct {
 	// CreatedAt and EndedAt frame the task's life; EndedAt is zero until it
 	// has finished.
 	CreatedAt, EndedAt Millis
-	// Expires is when the record may be deleted (storage only, never a timer);
-	// zero for never.
-	Expires Millis
 
 	// Order is the submitted order, kept in a record of its own that is
 	// written with the task, both or neither, and never changes.
@@ -148,9 +147,11 @@ type StepState struct {
 	// Signalled is true when the signal of a signal step arrived before the
 	// step started.
 	Signalled bool
-	// StartedAt is the first claim, EndedAt the time the step last reached a
-	// state that does not need an agent. Undo goes by EndedAt, latest first.
+	// StartedAt is the first claim, EndedAt the time the latest attempt ended.
 	StartedAt, EndedAt Millis
+	// Rank is the Version of the commit in which the latest attempt ended. Undo
+	// goes by it, highest first: versions order what clocks can't.
+	Rank int64
 	// Error is the last failure, cut at MaxError bytes.
 	Error string
 	// Output is what the agent returned, JSON, at most MaxOutput bytes; nil

@@ -17,7 +17,7 @@ type Workflow struct {
 	// OnOverdue is what happens when the task's own deadline passes: OnError
 	// or OnCompensate.
 	OnOverdue OnExhausted
-	// Steps has at least one entry.
+	// Steps has 1 to MaxSteps entries.
 	Steps []Step
 }
 

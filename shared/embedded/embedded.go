@@ -1,0 +1,203 @@
+// Package embedded is the whole engine in one process: Submission, Scheduler,
+// Agents and Supervisor over one durable file and queues in memory.
+//
+// The table is durable and the queues are not, and that is enough, because
+// queues are hints: at start the engine, sole owner of its file, wakes every
+// unfinished task, and the Scheduler says again what each record implies, with
+// the same attempts and the same idempotency keys. A kill at any moment loses
+// nothing that was acknowledged, and work in flight goes on at once.
+//
+// Memory is bounded: when the queues hold Config.InFlight messages, new tasks
+// are recorded without a claim; they stay in the table, due at once, and the
+// Supervisor fetches them, oldest first, when there is room.
+//
+// It assumes nothing of being alone beyond its file and its memory: locks are
+// LockedBy and version, as everywhere in Triad.
+package embedded
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"triad/shared/agent"
+	"triad/shared/engine"
+	"triad/shared/operator"
+	"triad/shared/scheduler"
+	"triad/shared/store"
+	"triad/shared/submission"
+	"triad/shared/supervisor"
+	"triad/shared/task"
+)
+
+// Definitions finds definitions, for submissions and for tasks under way.
+type Definitions interface {
+	submission.Definitions
+	engine.Workflows
+}
+
+// Agent is one agent of the process.
+type Agent struct {
+	// Work does the work.
+	Work agent.Func
+	// Retry is the backoff inside one attempt; zero fields have the defaults of
+	// package agent.
+	Retry task.Retry
+	// Concurrency is the most calls at once. Defaults to 64.
+	Concurrency int
+}
+
+// Config makes an Engine. Store, Ledger, Definitions and Agents are required.
+// The Engine uses them and does not close them.
+type Config struct {
+	Store       store.Store
+	Ledger      store.Ledger
+	Definitions Definitions
+	Agents      map[string]Agent
+	// InFlight is how many messages the queues may hold before new tasks are
+	// held back. Defaults to 4,096.
+	InFlight int
+	// Sweep is the Supervisor's period. Defaults to 1 s.
+	Sweep time.Duration
+	// Schedulers is the most scheduler messages handled at once; it also bounds
+	// how many commits share one group. Defaults to 512.
+	Schedulers int
+	// MaxUnfinished is how many unfinished tasks are taken on before
+	// submissions are refused as full. Defaults to 5,000,000.
+	MaxUnfinished int
+	// Unfinished is how many unfinished tasks the store has at the start.
+	Unfinished int
+	// Observer hears of every decision. Defaults to none.
+	Observer engine.Observer
+	// Swept hears of every sweep. Defaults to none.
+	Swept func(supervisor.Report, error)
+	// Clock tells the time. Defaults to time.Now.
+	Clock func() time.Time
+	// Logger defaults to discarding.
+	Logger *slog.Logger
+}
+
+// Engine is the embedded engine. It is safe for concurrent use.
+type Engine struct {
+	// Submission, Operator and Instance are for callers in the same process.
+	Submission *submission.Submission
+	Operator   *operator.Operator
+	Instance   string
+
+	config     Config
+	core       *engine.Engine
+	queues     *queues
+	supervisor *supervisor.Supervisor
+	scheduler  *scheduler.Scheduler
+	agents     map[string]*agent.Agent
+	// backlog is true while held tasks wait in the table: those submitted
+	// meanwhile are held too, so that the oldest go first.
+	backlog    atomic.Bool
+	unfinished atomic.Int64
+}
+
+func (c Config) withDefaults() Config {
+	if c.InFlight == 0 {
+		c.InFlight = 4096
+	}
+	if c.Sweep == 0 {
+		c.Sweep = time.Second
+	}
+	if c.Schedulers == 0 {
+		c.Schedulers = 512
+	}
+	if c.MaxUnfinished == 0 {
+		c.MaxUnfinished = 5_000_000
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// New wires an Engine. Nothing runs before Run; submissions are accepted and
+// wait.
+func New(c Config) (*Engine, error) {
+	c = c.withDefaults()
+	e := &Engine{config: c, Instance: instance(), agents: map[string]*agent.Agent{}}
+	e.unfinished.Store(int64(c.Unfinished))
+	e.queues = newQueues(c)
+	e.core = engine.New(engine.Config{
+		Instance: e.Instance, Store: c.Store, Workflows: c.Definitions, Queues: e.queues,
+		Observer: e, Clock: c.Clock, Logger: c.Logger,
+	})
+	e.Submission = submission.New(submission.Config{
+		Engine: e.core, Definitions: c.Definitions, Rejected: c.Ledger, Hold: e.hold,
+	})
+	e.Operator = operator.New(e.core)
+	e.scheduler = scheduler.New(e.core, c.Ledger)
+	e.supervisor = supervisor.New(supervisor.Config{Engine: e.core, Room: e.room})
+	for name, a := range c.Agents {
+		made, err := e.agent(name, a)
+		if err != nil {
+			return nil, err
+		}
+		e.agents[name] = made
+	}
+	// Until the first sweep it is not known whether held tasks wait.
+	e.backlog.Store(c.Unfinished > 0)
+	return e, nil
+}
+
+func (e *Engine) agent(name string, a Agent) (*agent.Agent, error) {
+	made, err := agent.New(agent.Config{
+		Name: name, Work: a.Work, Retry: a.Retry, Replies: e.queues.scheduler,
+		Rejected: func(ctx context.Context, body []byte, reason string) error {
+			return e.config.Ledger.Reject(ctx, store.Rejected{
+				Queue: "agent-" + name, Body: body, Reason: reason, At: task.At(e.config.Clock())})
+		},
+		Clock: e.config.Clock, Logger: e.config.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: %w", name, err)
+	}
+	return made, nil
+}
+
+// instance is a name for this process start that no other has: 8 characters.
+func instance() string { return strings.ToLower(rand.Text()[:8]) }
+
+// Decided counts unfinished tasks and hands on to the configured Observer.
+func (e *Engine) Decided(ev task.Event, d task.Decision) {
+	for _, m := range d.Moves {
+		if m.Step != "" {
+			continue
+		}
+		switch was, is := m.From != "" && !m.From.Finished(), !m.To.Finished(); {
+		case is && !was:
+			e.unfinished.Add(1)
+		case was && !is:
+			e.unfinished.Add(-1)
+		}
+	}
+	if e.config.Observer != nil {
+		e.config.Observer.Decided(ev, d)
+	}
+}
+
+// Unfinished is how many tasks have not finished.
+func (e *Engine) Unfinished() int { return int(e.unfinished.Load()) }
+
+// Full reports that no more submissions should be taken on now.
+func (e *Engine) Full() bool { return e.Unfinished() >= e.config.MaxUnfinished }
+
+// Depths is how many messages each queue holds, by name.
+func (e *Engine) Depths() map[string]int { return e.queues.depths() }
+
+// room is how many more messages the queues may hold.
+func (e *Engine) room() int { return max(0, e.config.InFlight-e.queues.total()) }
+
+// hold reports that a new task must wait in the table.
+func (e *Engine) hold() bool { return e.backlog.Load() || e.room() == 0 }

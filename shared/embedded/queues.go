@@ -1,0 +1,78 @@
+package embedded
+
+import (
+	"context"
+	"time"
+
+	"triad/shared/engine"
+	"triad/shared/queue"
+	"triad/shared/queue/memqueue"
+)
+
+// queues are the scheduler queue and one queue per agent, in memory.
+//
+// Their visibility timeout is long: within one process a receiver dies only with
+// the queue itself, so a message comes back when its handler gives it back, and
+// never while an agent is still at work. Their capacity is far above
+// Config.InFlight, which bounds them: that limit holds submissions back, and is
+// no reason to refuse the reply of a task under way.
+type queues struct {
+	scheduler *memqueue.Queue
+	agents    map[string]*memqueue.Queue
+}
+
+const (
+	visibility = 24 * time.Hour
+	capacity   = 1 << 20
+)
+
+func newQueues(c Config) *queues {
+	open := func(name string) *memqueue.Queue {
+		return memqueue.New(memqueue.Config{Name: name, Visibility: visibility, Capacity: capacity})
+	}
+	q := &queues{scheduler: open(queue.Scheduler), agents: map[string]*memqueue.Queue{}}
+	for name := range c.Agents {
+		q.agents[name] = open(queue.AgentQueue(name))
+	}
+	return q
+}
+
+// Scheduler implements engine.Queues.
+func (q *queues) Scheduler() engine.Sender { return q.scheduler }
+
+// Agent implements engine.Queues.
+func (q *queues) Agent(name string) (engine.Sender, bool) {
+	a, found := q.agents[name]
+	return a, found
+}
+
+func (q *queues) depths() map[string]int {
+	m := map[string]int{queue.Scheduler: depth(q.scheduler).Total()}
+	for name, a := range q.agents {
+		m[queue.AgentQueue(name)] = depth(a).Total()
+	}
+	return m
+}
+
+// total counts what is to be done now: delayed wake-ups only wait.
+func (q *queues) total() int {
+	d := depth(q.scheduler)
+	n := d.Visible + d.InFlight
+	for _, a := range q.agents {
+		n += depth(a).Total()
+	}
+	return n
+}
+
+// depth of a queue in memory is exact and never fails.
+func depth(q *memqueue.Queue) queue.Depth {
+	d, _ := q.Depth(context.Background())
+	return d
+}
+
+func (q *queues) close() {
+	q.scheduler.Close()
+	for _, a := range q.agents {
+		a.Close()
+	}
+}

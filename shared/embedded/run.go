@@ -1,0 +1,123 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"triad/shared/consumer"
+	"triad/shared/store"
+	"triad/shared/task"
+)
+
+// Run runs the engine until ctx ends, then lets what is being handled come to
+// its end for a few seconds. What remains is in the table, and goes on at the
+// next start.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.queues.close()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return e.consumer(consumer.Config{
+			Queue: e.queues.scheduler, Handle: e.scheduler.Handle, Concurrency: e.config.Schedulers,
+		}).Run(ctx)
+	})
+	for name, a := range e.agents {
+		concurrency := e.config.Agents[name].Concurrency
+		if concurrency == 0 {
+			concurrency = 64
+		}
+		g.Go(func() error {
+			return e.consumer(consumer.Config{
+				Queue: e.queues.agents[name], Handle: a.Handle, Concurrency: concurrency,
+			}).Run(ctx)
+		})
+	}
+	g.Go(func() error { return e.redeliver(ctx) })
+	g.Go(func() error { return e.sweep(ctx) })
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("running the engine: %w", err)
+	}
+	return nil
+}
+
+func (e *Engine) consumer(c consumer.Config) *consumer.Consumer {
+	c.Logger = e.config.Logger
+	return consumer.New(c)
+}
+
+// breather is how long a full engine waits before it looks for room again.
+const breather = 5 * time.Millisecond
+
+// redeliver wakes every unfinished task of the file once, earliest deadline
+// first, at the pace of the room in the queues: the messages of the process
+// before are lost, and the records imply them.
+func (e *Engine) redeliver(ctx context.Context) error {
+	if e.config.Unfinished == 0 {
+		return nil
+	}
+	q := store.DueQuery{Before: task.Millis(math.MaxInt64), Limit: 200}
+	for {
+		if err := e.awaitRoom(ctx, q.Limit); err != nil {
+			return err
+		}
+		page, err := e.config.Store.Due(ctx, q)
+		if err != nil {
+			return fmt.Errorf("reading the unfinished tasks: %w", err)
+		}
+		for _, row := range page.Rows {
+			if err := e.core.Wake(ctx, task.Wake{Task: row.ID}, true); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		q.Cursor = page.Next
+	}
+}
+
+func (e *Engine) awaitRoom(ctx context.Context, n int) error {
+	for e.room() < n {
+		if err := pause(ctx, breather); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep runs the Supervisor: every Config.Sweep, and at once as long as there
+// is more to do than the queues have room for.
+func (e *Engine) sweep(ctx context.Context) error {
+	for {
+		report, err := e.supervisor.Sweep(ctx)
+		if err != nil && ctx.Err() == nil {
+			e.config.Logger.Error("sweeping; the next sweep tries again", "error", err)
+		}
+		e.backlog.Store(report.More)
+		if e.config.Swept != nil {
+			e.config.Swept(report, err)
+		}
+		wait := e.config.Sweep
+		if report.More {
+			wait = breather
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

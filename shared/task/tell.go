@@ -1,0 +1,96 @@
+package task
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+)
+
+// tell makes what a finished task has to say, from its record alone: said
+// again, it has the same ids.
+func (c *change) tell() {
+	t, undo := &c.d.Task, ""
+	if t.State == Error && t.Goal != Error {
+		undo = "/undo" // it may have ended in Error before, under the plain id
+	}
+	if t.ResponseQueue != "" {
+		c.d.Notices = append(c.d.Notices, Notice{
+			ID: c.told(string(t.State) + undo), Queue: t.ResponseQueue, Task: t.ID, Workflow: t.Workflow,
+			Status: string(t.State), Reason: t.Reason, At: t.EndedAt, Outputs: outputs(t),
+		})
+	}
+	if t.State == Error {
+		c.d.Alerts = append(c.d.Alerts, Alert{
+			ID: c.told("alert" + undo), Task: t.ID, Workflow: t.Workflow, Step: failedStep(t), At: t.EndedAt,
+			Subject: fmt.Sprintf("Task %s ended in Error: %s", t.ID, t.Reason),
+			Action:  fmt.Sprintf("Find out why (triad show %s), mend the cause, then: triad resubmit %s", t.ID, t.ID),
+		})
+	}
+}
+
+// told is a stable id of what is said at this end of the task.
+func (c *change) told(what string) string {
+	return string(c.d.Task.ID) + "/" + what + "/" + strconv.Itoa(c.d.Task.Resubmits)
+}
+
+func (c *change) tellReceived() {
+	if t := &c.d.Task; t.ResponseQueue != "" {
+		c.d.Notices = append(c.d.Notices, Notice{
+			ID: c.told(Received), Queue: t.ResponseQueue, Task: t.ID, Workflow: t.Workflow,
+			Status: Received, At: t.CreatedAt,
+		})
+	}
+}
+
+func outputs(t *Task) map[string]json.RawMessage {
+	if t.State != Processed {
+		return nil
+	}
+	m := map[string]json.RawMessage{}
+	for _, s := range t.Steps {
+		if n := len(s.Output); n > 0 && n <= InlineOutput {
+			m[s.Name] = s.Output
+		}
+	}
+	return m
+}
+
+func failedStep(t *Task) string {
+	for _, s := range t.Steps {
+		if s.State == Error && s.Undo == (t.Goal != Error) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// Hash identifies the content of a submission: two with one id are the same
+// when their hashes are. White space outside of strings does not count; the
+// order of an object's fields does. 22 characters.
+func (s Submission) Hash() string {
+	var order bytes.Buffer
+	if json.Compact(&order, s.Order) != nil {
+		order.Reset()
+		order.Write(s.Order) // not JSON: it is refused at the door, hash it as it is
+	}
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(s.Workflow), order.Bytes(), []byte(s.ResponseQueue), []byte(s.Tenant)} {
+		_, _ = fmt.Fprintf(h, "%d:", len(part)) // a hash's Write never fails
+		_, _ = h.Write(part)
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
+}
+
+// shardOf spreads tasks over the shards of the index.
+func shardOf(id ID, shards int) int {
+	if shards == 1 {
+		return 0
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // a hash's Write never fails
+	return int(h.Sum32() % uint32(shards))
+}

@@ -1,0 +1,35 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// sources is a collector of values that live elsewhere.
+type sources struct{ Sources }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe implements prometheus.Collector: the values are not known before.
+func (s *sources) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (s *sources) Collect(ch chan<- prometheus.Metric) {
+	if s.Unfinished != nil {
+		ch <- prometheus.MustNewConstMetric(describe("triad_tasks_unfinished", "Tasks that have not finished."),
+			prometheus.GaugeValue, float64(s.Unfinished()))
+	}
+	if s.Depths != nil {
+		desc := describe("triad_queue_messages", "Messages in a queue: visible, delayed and in flight.", "queue")
+		for name, n := range s.Depths() {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), name)
+		}
+	}
+	s.counter(ch, "triad_store_commits_total", "Durable changes.", s.Commits)
+	s.counter(ch, "triad_store_syncs_total", "Group commits, one sync each.", s.Groups)
+}
+
+func (s *sources) counter(ch chan<- prometheus.Metric, name, help string, read func() uint64) {
+	if read != nil {
+		ch <- prometheus.MustNewConstMetric(describe(name, help), prometheus.CounterValue, float64(read()))
+	}
+}
