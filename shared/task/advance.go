@@ -25,7 +25,6 @@ func (c *change) advance() {
 // once all are. Steps stand after their predecessors, so one pass is enough.
 func (c *change) forward() {
 	t := &c.d.Task
-	done := true
 	for i := range t.Steps {
 		if c.startable(i) && t.Steps[i].CompleteBy <= c.now {
 			if !c.claims {
@@ -34,11 +33,20 @@ func (c *change) forward() {
 				return
 			}
 		}
-		done = done && t.Steps[i].State.done()
 	}
-	if done {
+	if c.done() {
 		c.finish(Processed, BecauseCompleted)
 	}
+}
+
+// done reports whether every step is.
+func (c *change) done() bool {
+	for i := range c.d.Task.Steps {
+		if !c.d.Task.Steps[i].State.done() {
+			return false
+		}
+	}
+	return true
 }
 
 // startable reports whether nothing but time keeps a step from being claimed.

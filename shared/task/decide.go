@@ -26,6 +26,9 @@ func Decide(w Workflow, t Task, e Event, now time.Time) (Decision, error) {
 	if len(w.Steps) == 0 || len(w.Steps) > MaxSteps {
 		return Decision{}, fmt.Errorf("deciding with %s: it has %d steps: 1 to %d are allowed", w.Ref(), len(w.Steps), MaxSteps)
 	}
+	if e.Kind == Submitted && e.Submission == nil {
+		return Decision{}, fmt.Errorf("deciding on a submission: there is none in the event")
+	}
 	if e.Kind != Submitted {
 		if t.Workflow != w.Ref() || len(t.Steps) != len(w.Steps) {
 			return Decision{}, fmt.Errorf("deciding on task %s: it is pinned to %s, and was given %s", t.ID, t.Workflow, w.Ref())

@@ -96,9 +96,12 @@ type Event struct {
 	Output     json.RawMessage
 	Error      string
 	RetryAfter time.Duration
-	// CompleteBy: Extended. The new deadline asked for.
+	// CompleteBy: Extended. The new deadline asked for; at most 24 h ahead are
+	// granted at once.
 	CompleteBy Millis
 
+	// Version: Released. The version whose notices and alerts were sent.
+	Version int64
 	// Signal and Output: Signalled.
 	Signal string
 	// Reason: operator events. Who and why, kept in the record.

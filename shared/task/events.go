@@ -159,7 +159,7 @@ func (c *change) extended() {
 		c.verdict(Stale, "the heartbeat is not from the live attempt")
 		return
 	}
-	asked := c.e.CompleteBy
+	asked := min(c.e.CompleteBy, c.now.Add(longestWait))
 	if !c.e.Undo {
 		asked = min(asked, c.d.Task.Deadline)
 	}
@@ -196,7 +196,7 @@ func (c *change) overdue() {
 		}
 	}
 	c.elapse()
-	if ended { // also when a live step, whose attempt the deadline cut, has failed just now
+	if ended && !c.done() { // also when a live step, whose attempt the deadline cut, has failed just now
 		c.turn(goalOf(c.w.OnOverdue), "the task's own deadline has passed")
 	}
 	c.advance()

@@ -57,7 +57,6 @@ func (c *change) undoFailed(i int, outcome Outcome, asked time.Duration) {
 		c.moveStep(i, Error, BecauseExhausted)
 	}
 	s.CompleteBy = 0
-	c.d.Task.Reason = cut(fmt.Sprintf("undoing step %s failed: %s", s.Name, s.Error))
 }
 
 // giveUp turns the task round after step i has failed for good.

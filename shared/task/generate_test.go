@@ -176,6 +176,7 @@ func (w *world) drawEvent(rt *rapid.T) task.Event {
 	default:
 		e.Kind = pick(rt, "operator", task.Resubmitted, task.Resubmitted, task.PauseRequested, task.ResumeRequested,
 			task.Released, task.Released, task.CancelRequested, task.UndoRequested)
+		e.Version = w.task.Version - int64(pick(rt, "told", 0, 0, 1))
 	}
 	return e
 }

@@ -132,9 +132,9 @@ func SplitRef(ref string) (name string, version int, err error) {
 	if !found {
 		return name, 0, nil
 	}
-	version, err = strconv.Atoi(v)
-	if err != nil || version < 1 {
-		return "", 0, fmt.Errorf("workflow %q: the version after @ must be a whole number from 1", ref)
+	n, err := strconv.ParseUint(v, 10, 31)
+	if err != nil || n < 1 || name == "" {
+		return "", 0, fmt.Errorf("workflow %q: the version after @ must be a whole number from 1, and a name stand before it", ref)
 	}
-	return name, version, nil
+	return name, int(n), nil
 }

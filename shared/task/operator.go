@@ -137,8 +137,10 @@ func (c *change) signalled() {
 		c.succeed(i, BecauseSignalled, c.payload())
 		c.advance()
 	} else {
+		s.CompleteBy = 0 // if it was parked, it need wait no longer
 		s.Output = c.payload()
 		c.d.Outputs = append(c.d.Outputs, Output{Step: s.Name, Body: s.Output})
+		c.advance()
 	}
 	c.verdict(Applied, "")
 }
@@ -163,6 +165,10 @@ func (c *change) payload() json.RawMessage {
 func (c *change) released() {
 	if !c.d.Task.Owing {
 		c.verdict(Duplicate, "the task owes nothing")
+		return
+	}
+	if c.d.Task.Version != c.e.Version {
+		c.verdict(Stale, "the task has more to tell by now")
 		return
 	}
 	c.d.Task.Owing = false

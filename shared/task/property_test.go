@@ -108,7 +108,7 @@ func (w *world) drain(rt *rapid.T, next func(*world, *rapid.T) task.Event) {
 		e.By = pick(rt, "by", "one", "two")
 		w.handle(rt, e)
 		if w.task.Owing {
-			w.handle(rt, task.Event{Kind: task.Released, By: "one"})
+			w.handle(rt, task.Event{Kind: task.Released, By: "one", Version: w.task.Version})
 		}
 	}
 }

@@ -190,6 +190,13 @@ func tellingRules() []rule {
 			s.released()
 			s.verdict(task.Duplicate, "owes nothing")
 		}},
+		{"a release of an earlier version releases nothing", func(s *script) {
+			s.start(flow(work("a", attempts(1))))
+			s.after(10 * time.Second).overdue()
+			s.do(task.Event{Kind: task.Released, Version: s.task.Version - 1})
+			s.verdict(task.Stale, "more to tell")
+			equal(s, "owing", s.task.Owing, true)
+		}},
 		{"what is owed is said again, with the same ids, until then", func(s *script) {
 			s.start(flow(work("a", attempts(1))))
 			s.after(10 * time.Second).overdue()

@@ -9,6 +9,11 @@ import (
 
 func timerRules() []rule {
 	return []rule{
+		{"a timer that elapsed in time ends a task that is looked at too late", func(s *script) {
+			s.start(short(flow(timer("t", time.Minute)), time.Hour, task.OnError))
+			s.after(2 * time.Hour).overdue()
+			s.want("Processed: t Processed#1")
+		}},
 		{"a timer is a claimed step that asks for a wake-up", func(s *script) {
 			s.start(flow(timer("t", time.Minute), work("a")))
 			s.want("Processing: t Processing#1, a Pending")
@@ -51,6 +56,13 @@ func timerRules() []rule {
 
 func signalRules() []rule {
 	return []rule{
+		{"a signal that comes while its step is parked ends the wait", func(s *script) {
+			s.start(flow(awaits("paid", parks(time.Hour, 3, task.OnError)), work("a")))
+			s.after(time.Minute).overdue()
+			s.want("Processing: paid Pending#1 x1, a Pending")
+			s.signal("paid", `1`)
+			s.want("Processing: paid Processed#2 x1, a Processing#1")
+		}},
 		{"a signal completes the step that waits for it", func(s *script) {
 			s.start(flow(awaits("paid"), work("a")))
 			s.want("Processing: paid Processing#1, a Pending")

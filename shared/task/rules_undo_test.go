@@ -55,7 +55,7 @@ func failingUndoRules() []rule {
 			s.fails("a")
 			s.want("Error: a Error#3 x2, b Error#1 x1")
 			s.sends("tell Error", "alert a")
-			equal(s, "reason", s.task.Reason, "undoing step a failed: try later")
+			equal(s, "subject", s.last.Alerts[0].Subject, "Task order-1 ended in Error: undoing step a failed: try later")
 		}},
 		{"an undo that is refused ends the task in Error with an alert", func(s *script) {
 			s.undoing()

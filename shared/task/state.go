@@ -31,7 +31,7 @@ const (
 	Compensated State = "Compensated"
 	// Cancelled: for a task, ended by an operator, what was done is undone.
 	// For a step, never started, or stopped without an effect, because the
-	// task was cancelled or undone. Final, but a resubmitted task revives it.
+	// task was cancelled or undone. Final.
 	Cancelled State = "Cancelled"
 	// Skipped: a step whose `when` was false. Counts as done for those after
 	// it; nothing to undo. Final.

@@ -72,8 +72,8 @@ type Task struct {
 	// that had been applied finds itself and counts as a success. Engines set
 	// it; Decide leaves it alone.
 	Op string
-	// LockedBy is the instance that made the latest claim of a step that is
-	// still live; empty when no step is live.
+	// LockedBy is the instance that owns a live step (the last of them in the
+	// definition's order); empty when no step is live.
 	LockedBy string
 	// CompleteBy is the indexed time by which somebody has to look at this
 	// task: never later than the earliest deadline of what is live, and zero

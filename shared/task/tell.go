@@ -20,13 +20,13 @@ func (c *change) tell() {
 	if t.ResponseQueue != "" {
 		c.d.Notices = append(c.d.Notices, Notice{
 			ID: c.told(string(t.State) + undo), Queue: t.ResponseQueue, Task: t.ID, Workflow: t.Workflow,
-			Status: string(t.State), Reason: t.Reason, At: t.EndedAt, Outputs: outputs(t),
+			Status: string(t.State), Reason: why(t), At: t.EndedAt, Outputs: outputs(t),
 		})
 	}
 	if t.State == Error {
 		c.d.Alerts = append(c.d.Alerts, Alert{
 			ID: c.told("alert" + undo), Task: t.ID, Workflow: t.Workflow, Step: failedStep(t), At: t.EndedAt,
-			Subject: fmt.Sprintf("Task %s ended in Error: %s", t.ID, t.Reason),
+			Subject: fmt.Sprintf("Task %s ended in Error: %s", t.ID, why(t)),
 			Action:  fmt.Sprintf("Find out why (triad show %s), mend the cause, then: triad resubmit %s", t.ID, t.ID),
 		})
 	}
@@ -44,6 +44,17 @@ func (c *change) tellReceived() {
 			Status: Received, At: t.CreatedAt,
 		})
 	}
+}
+
+// why is the reason of a task's end: what it failed of or, when its undo failed,
+// that. The record keeps the reason for which it was undone.
+func why(t *Task) string {
+	for _, s := range t.Steps {
+		if t.State == Error && s.State == Error && s.Undo {
+			return fmt.Sprintf("undoing step %s failed: %s", s.Name, s.Error)
+		}
+	}
+	return t.Reason
 }
 
 func outputs(t *Task) map[string]json.RawMessage {
