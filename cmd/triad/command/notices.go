@@ -36,7 +36,7 @@ func (c NoticesCommand) Validate() error {
 // Run reads the whole queue, page by page. With --json, a line for each notice.
 func (c *NoticesCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if _, err := taskID(c.Queue); err != nil {
-		return misused("", "the name of the queue: %s", err)
+		return misused("name it as the submissions do in responseQueue", "the name of the queue: %s", err)
 	}
 	server, err := env.client(g, 1)
 	if err != nil {

@@ -2,7 +2,9 @@ package command
 
 import (
 	"context"
+	"errors"
 
+	"triad/shared/api/client"
 	"triad/shared/operator"
 	"triad/shared/task"
 )
@@ -124,6 +126,12 @@ func (t *Targets) ask(ctx context.Context, env *Env, g *Globals, verb operator.V
 		return errTold
 	}
 	return nil
+}
+
+// perTask reports whether an error is about one task, so that others may fare
+// better.
+func perTask(err error) bool {
+	return errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrConflict)
 }
 
 func askOne(ctx context.Context, env *Env, g *Globals, id task.ID, a operator.Ask, asJSON func(any) error) error {

@@ -69,12 +69,16 @@ func taskID(s string) (task.ID, error) {
 
 // heading is what is known of the task as a whole, without what is absent.
 func heading(t api.Task) *table {
+	goal := ""
+	if t.Goal != t.State {
+		goal = string(t.Goal)
+	}
 	out := &table{}
 	for _, row := range [][2]string{
 		{"Task", string(t.ID)},
 		{"Workflow", t.Workflow},
 		{"State", string(t.State)},
-		{"Heading for", string(t.Goal)},
+		{"On its way to", goal},
 		{"Reason", t.Reason},
 		{"Paused", yes(t.Paused)},
 		{"Tenant", t.Tenant},

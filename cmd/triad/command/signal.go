@@ -3,11 +3,9 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
-	"triad/shared/api/client"
 	"triad/shared/operator"
 	"triad/shared/task"
 )
@@ -48,10 +46,4 @@ func (c *SignalCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 		return misused(`a text needs its own quotes: '"yes"'`, "the payload is not JSON")
 	}
 	return askOne(ctx, env, g, id, operator.Ask{Verb: operator.Signal, Signal: c.Name, Payload: payload}, env.document)
-}
-
-// perTask reports whether an error is about one task, so that others may fare
-// better.
-func perTask(err error) bool {
-	return errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrConflict)
 }

@@ -110,32 +110,28 @@ const (
 // all submits everything. What the server refuses is told and counted; when it
 // can't be reached or does not work, the rest is not tried.
 func (s *submitter) all(ctx context.Context, in io.Reader, parallel int) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, each := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	var reading error
 	for it, err := range submissions(in) {
-		if reading = err; reading != nil || ctx.Err() != nil {
+		if reading = err; reading != nil || each.Err() != nil {
 			break
 		}
-		group.Go(func() error { return s.one(ctx, it) })
+		group.Go(func() error { return s.one(each, it) })
 	}
-	if err := group.Wait(); err != nil {
-		if n := s.accepted + s.already; n > 0 && errors.Is(err, client.ErrUnreachable) || errors.Is(err, client.ErrUnavailable) {
+	err := group.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		if n := s.accepted + s.already; n > 0 {
 			s.env.note("%d were accepted before; submit all again: what was accepted counts once", n)
 		}
 		return err
-	}
-	if reading != nil {
+	case reading != nil:
 		return fmt.Errorf("reading the input: %w", reading)
 	}
-	return ctxErr(ctx)
-}
-
-func ctxErr(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), context.Canceled) {
-		return nil // by errgroup's Wait
-	}
-	return context.Cause(ctx)
+	return nil
 }
 
 func (s *submitter) one(ctx context.Context, it item) error {

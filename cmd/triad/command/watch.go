@@ -163,7 +163,7 @@ func goalWord(t api.Task) string {
 	if t.Goal == "" || t.Goal == t.State {
 		return ""
 	}
-	return "heading for " + string(t.Goal)
+	return "on its way to " + string(t.Goal)
 }
 
 func yesWord(b bool, word string) string {
