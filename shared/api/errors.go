@@ -102,6 +102,8 @@ func translate(err error) *failure {
 		return failf(http.StatusBadRequest, CodeInvalid, "verb", "%s", err)
 	case errors.Is(err, store.ErrNotFound):
 		return failf(http.StatusNotFound, CodeNotFound, "", "%s", err)
+	case errors.Is(err, store.ErrCursor):
+		return failf(http.StatusBadRequest, CodeInvalid, "cursor", "%s: give the next of the page before", err)
 	case errors.Is(err, store.ErrUnsupported):
 		return failf(http.StatusBadRequest, CodeUnsupported, "", "%s: ask with another filter", err)
 	case errors.Is(err, store.ErrTooLarge):

@@ -138,7 +138,7 @@ func (c *Catalog) Definitions() []workflow.Definition {
 func (c *Catalog) Definition(ref string) (submission.Definition, error) {
 	name, version, err := task.SplitRef(ref)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", engine.ErrNoWorkflow, err)
+		return nil, fmt.Errorf("%w: %q: the version after @ must be a whole number from 1", engine.ErrNoWorkflow, cut(ref))
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -88,6 +88,10 @@ type Engine struct {
 	ops atomic.Uint64
 }
 
+// errOvertaken: another writer came between a write of unknown outcome and its
+// repetition. It comes with store.ErrConflict.
+var errOvertaken = errors.New("the write may have been applied before another one")
+
 // maxConflicts is how often one event is decided anew because another writer
 // was faster, before its message goes back to the queue.
 const maxConflicts = 16
@@ -124,6 +128,8 @@ func (e *Engine) Apply(ctx context.Context, id task.ID, ev task.Event) (task.Dec
 	for range maxConflicts {
 		d, err := e.once(ctx, id, ev)
 		if errors.Is(err, store.ErrConflict) {
+			// Was it our own write that came first, its consequences are said again.
+			ev.Redelivery = ev.Redelivery || errors.Is(err, errOvertaken)
 			continue
 		}
 		if err == nil {
@@ -173,8 +179,12 @@ func (e *Engine) commit(ctx context.Context, d *task.Decision, write func(contex
 	d.Task.Op = e.Instance + "." + strconv.FormatUint(e.ops.Add(1), 36)
 	change := store.Change{Task: d.Task, Locks: d.Locks, Outputs: d.Outputs, Notices: d.Notices, Alerts: d.Alerts}
 	var err error
-	for range 1 + maxRepeats {
-		if err = write(ctx, change); err == nil || definite(err) || ctx.Err() != nil {
+	for try := range 1 + maxRepeats {
+		err = write(ctx, change)
+		if try > 0 && errors.Is(err, store.ErrConflict) {
+			return fmt.Errorf("%w: %w", errOvertaken, err)
+		}
+		if err == nil || definite(err) || ctx.Err() != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func (e *Engine) Send(ctx context.Context, d task.Decision) error {
 		return nil
 	}
 	// If we stop here, the Supervisor finds the task and sends all again.
-	_, err := e.Apply(ctx, d.Task.ID, task.Event{Kind: task.Released})
+	_, err := e.Apply(ctx, d.Task.ID, task.Event{Kind: task.Released, Version: d.Task.Version})
 	return err
 }
 

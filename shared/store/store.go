@@ -63,6 +63,8 @@ var (
 	// ErrUnsupported: this store can't answer such a filter without reading
 	// everything.
 	ErrUnsupported = errors.New("filter not supported by this store")
+	// ErrCursor: a cursor is not one that this store gave.
+	ErrCursor = errors.New("cursor not known")
 	// ErrFull: the store has no room (disk, quota). Nothing was written.
 	ErrFull = errors.New("store is full")
 	// ErrDamaged: what is stored can't be read. Nothing was changed.
@@ -106,9 +108,10 @@ type Store interface {
 	Commit(ctx context.Context, c Change) error
 	// Due returns the tasks of one shard whose CompleteBy is not later than
 	// q.Before, earliest first. A task with CompleteBy 0 is in no shard.
+	// ErrCursor.
 	Due(ctx context.Context, q DueQuery) (DuePage, error)
 	// List returns tasks for operators, without orders and large outputs.
-	// ErrUnsupported.
+	// ErrUnsupported, ErrCursor.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 }
 

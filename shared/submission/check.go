@@ -45,7 +45,9 @@ func decodeError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
-	case errors.As(err, &wrong):
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return &InvalidError{Problem: fmt.Sprintf("submission is a JSON %s: an object is needed", wrong.Value)}
+	case wrong != nil:
 		return &InvalidError{Field: wrong.Field, Problem: fmt.Sprintf("is a JSON %s: a string is needed", wrong.Value)}
 	case errors.As(err, &syntax):
 		return &InvalidError{Problem: fmt.Sprintf("not JSON: %v at byte %d", err, syntax.Offset)}

@@ -86,12 +86,15 @@ func (s *script) from(instance string) *script {
 func (s *script) woken()       { s.t.Helper(); s.do(task.Event{Kind: task.Woken}) }
 func (s *script) redelivered() { s.t.Helper(); s.do(task.Event{Kind: task.Redelivered}) }
 func (s *script) overdue()     { s.t.Helper(); s.do(task.Event{Kind: task.Overdue, Unsourced: true}) }
-func (s *script) released()    { s.t.Helper(); s.do(task.Event{Kind: task.Released, Version: s.task.Version}) }
-func (s *script) pause()       { s.t.Helper(); s.operator(task.PauseRequested) }
-func (s *script) resume()      { s.t.Helper(); s.operator(task.ResumeRequested) }
-func (s *script) cancel()      { s.t.Helper(); s.operator(task.CancelRequested) }
-func (s *script) undo()        { s.t.Helper(); s.operator(task.UndoRequested) }
-func (s *script) resubmit()    { s.t.Helper(); s.operator(task.Resubmitted) }
+func (s *script) released() {
+	s.t.Helper()
+	s.do(task.Event{Kind: task.Released, Version: s.task.Version})
+}
+func (s *script) pause()    { s.t.Helper(); s.operator(task.PauseRequested) }
+func (s *script) resume()   { s.t.Helper(); s.operator(task.ResumeRequested) }
+func (s *script) cancel()   { s.t.Helper(); s.operator(task.CancelRequested) }
+func (s *script) undo()     { s.t.Helper(); s.operator(task.UndoRequested) }
+func (s *script) resubmit() { s.t.Helper(); s.operator(task.Resubmitted) }
 
 func (s *script) operator(k task.Kind) {
 	s.t.Helper()

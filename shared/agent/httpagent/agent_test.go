@@ -194,7 +194,7 @@ func TestWhatAnAnswerBecomes(t *testing.T) {
 		"more than the limit":      {answer(200, `{"id":10}`), small, "", permanent, "inventory answered 200 with more than responseLimit, 8 bytes"},
 		"reason of a refusal":      {answer(422, "out of\n  stock"), small, "", permanent, "inventory answered 422: out of stock"},
 		"long reason is cut":       {answer(500, strings.Repeat("x", 5000)), nil, "", transient, "inventory answered 500: " + strings.Repeat("x", 256)},
-		"redirect is not followed": {http.RedirectHandler("/elsewhere", 307).ServeHTTP, nil, "", permanent, "inventory answered 307 (redirects are not followed)"},
+		"redirect is not followed": {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, nil, "", permanent, "inventory answered 307 (redirects are not followed)"},
 		"connection is cut": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, "", transient,
 			"calling inventory: EOF"},
 		"answer is cut": {func(w http.ResponseWriter, _ *http.Request) {

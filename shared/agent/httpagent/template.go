@@ -53,7 +53,7 @@ func parseTemplate(text string) (template, error) {
 	case err != nil:
 		return nil, fmt.Errorf("url %q can't be read: write http://host:port/path", text)
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, fmt.Errorf("url %q is not absolute: write http://host:port/path or https://...", text)
+		return nil, fmt.Errorf("url %q is not absolute: write https://host/path, or http://host:port/path", text)
 	case u.User != nil:
 		return nil, errors.New("url has a user or password: give them as the header Authorization")
 	case u.Fragment != "" || strings.Contains(text, "#"):

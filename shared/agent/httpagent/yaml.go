@@ -47,7 +47,7 @@ func (r *reader) root(text []byte) (value, bool) {
 		r.faults = append(r.faults, fmt.Errorf("%s: not YAML: %w", r.file, err))
 		return value{}, false
 	case len(file.Docs) != 1 || file.Docs[0].Body == nil:
-		r.faults = append(r.faults, fmt.Errorf("%s:1:1: must have one document that begins with agents:", r.file))
+		r.faults = append(r.faults, fmt.Errorf("%s:1:1: must have one document, with agents: at its beginning", r.file))
 		return value{}, false
 	}
 	return value{node: file.Docs[0].Body, path: "file", at: &token.Position{Line: 1, Column: 1}}, true

@@ -73,8 +73,7 @@ func New(tb testing.TB, definitions ...string) *Rig {
 	if len(definitions) == 0 {
 		definitions = []string{Order}
 	}
-	r := &Rig{tb: tb, Clock: NewClock(), Memory: memstore.New(), Catalog: catalog.New(),
-		Services: &Services{}, Shards: 1}
+	r := &Rig{tb: tb, Clock: NewClock(), Memory: memstore.New(), Services: &Services{}, Shards: 1}
 	agents := map[string]bool{}
 	var defs []workflow.Definition
 	for _, text := range definitions {

@@ -1,0 +1,83 @@
+# Triad. `make` lists what there is. Only Go is needed.
+
+SHELL       := /bin/sh
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+KILLS       ?= 25
+BACKLOG     ?= 1000000
+FUZZTIME    ?= 30s
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/triad
+	@mkdir -p bin
+	go build -trimpath -ldflags "-s -w" -o bin/triad ./cmd/triad
+
+.PHONY: run
+run: build ## watch sample orders go through failing services, to their ends
+	@bin/triad demo
+
+.PHONY: dev
+dev: build ## engine, HTTP API and reference services, until interrupted
+	@bin/triad dev --services
+
+.PHONY: test
+test: ## the tests
+	go test ./...
+
+.PHONY: race
+race: ## the tests under the race detector
+	go test -race ./...
+
+.PHONY: check
+check: format vet staticcheck tidy generated ## everything that is not a test
+
+.PHONY: format
+format: ## fail when a file is not gofmt-ed
+	@files=$$(gofmt -l .); [ -z "$$files" ] || { echo "not gofmt-ed: $$files" >&2; exit 1; }
+
+.PHONY: vet
+vet: ## go vet
+	go vet ./...
+
+.PHONY: staticcheck
+staticcheck: ## staticcheck, pinned
+	go run $(STATICCHECK) ./...
+
+.PHONY: tidy
+tidy: ## fail when go.mod or go.sum is not tidy
+	go mod tidy -diff
+
+.PHONY: generate
+generate: ## write generated files anew: the state diagram
+	go test ./shared/task -run TestStateDiagramIsFresh -update
+
+.PHONY: generated
+generated: ## fail when a generated file is stale
+	go test -count=1 ./shared/task -run TestStateDiagramIsFresh
+
+.PHONY: bench
+bench: build ## measure the engine beside the floor of this machine
+	@bin/triad bench
+
+.PHONY: backlog
+backlog: build ## submit BACKLOG=1000000 tasks while nothing works on them, and start with them
+	@bin/triad bench --backlog $(BACKLOG)
+
+.PHONY: kill
+kill: ## kill -9 the real process KILLS=25 times under load
+	go test -count=1 ./cmd/triad -run TestKilled -v -kills $(KILLS)
+
+.PHONY: fuzz
+fuzz: ## fuzz every decoder, FUZZTIME=30s each
+	@set -e; for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . ); do \
+	  for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+).*/\1/p' $$target); do \
+	    echo "fuzzing $$name in $$(dirname $$target)"; \
+	    go test $$(dirname $$target) -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME); \
+	  done; done
+
+.PHONY: clean
+clean: ## remove what was built and run here
+	rm -rf bin .local
