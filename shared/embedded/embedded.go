@@ -27,6 +27,7 @@ import (
 	"triad/shared/agent"
 	"triad/shared/engine"
 	"triad/shared/operator"
+	"triad/shared/queue"
 	"triad/shared/scheduler"
 	"triad/shared/store"
 	"triad/shared/submission"
@@ -49,6 +50,8 @@ type Agent struct {
 	Retry task.Retry
 	// Concurrency is the most calls at once. Defaults to 64.
 	Concurrency int
+	// Counters count what happens. Defaults to counters of the engine's own.
+	Counters *agent.Counters
 }
 
 // Config makes an Engine. Store, Ledger, Definitions and Agents are required.
@@ -153,10 +156,10 @@ func New(c Config) (*Engine, error) {
 
 func (e *Engine) agent(name string, a Agent) (*agent.Agent, error) {
 	made, err := agent.New(agent.Config{
-		Name: name, Work: a.Work, Retry: a.Retry, Replies: e.queues.scheduler,
+		Name: name, Work: a.Work, Retry: a.Retry, Counters: a.Counters, Replies: e.queues.scheduler,
 		Rejected: func(ctx context.Context, body []byte, reason string) error {
 			return e.config.Ledger.Reject(ctx, store.Rejected{
-				Queue: "agent-" + name, Body: body, Reason: reason, At: task.At(e.config.Clock())})
+				Queue: queue.AgentQueue(name), Body: body, Reason: reason, At: task.At(e.config.Clock())})
 		},
 		Clock: e.config.Clock, Logger: e.config.Logger,
 	})
@@ -195,6 +198,15 @@ func (e *Engine) Full() bool { return e.Unfinished() >= e.config.MaxUnfinished }
 
 // Depths is how many messages each queue holds, by name.
 func (e *Engine) Depths() map[string]int { return e.queues.depths() }
+
+// Agents is what each agent has counted, by name.
+func (e *Engine) Agents() map[string]agent.Stats {
+	all := make(map[string]agent.Stats, len(e.agents))
+	for name, a := range e.agents {
+		all[name] = a.Counters().Stats()
+	}
+	return all
+}
 
 // room is how many more messages the queues may hold.
 func (e *Engine) room() int { return max(0, e.config.InFlight-e.queues.total()) }

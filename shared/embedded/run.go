@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"triad/shared/consumer"
+	"triad/shared/queue"
 	"triad/shared/store"
 	"triad/shared/task"
 )
@@ -22,7 +23,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		return e.consumer(consumer.Config{
-			Queue: e.queues.scheduler, Handle: e.scheduler.Handle, Concurrency: e.config.Schedulers,
+			Name: queue.Scheduler, Queue: e.queues.scheduler, Handle: e.scheduler.Handle, Concurrency: e.config.Schedulers,
 		}).Run(ctx)
 	})
 	for name, a := range e.agents {
@@ -32,7 +33,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		g.Go(func() error {
 			return e.consumer(consumer.Config{
-				Queue: e.queues.agents[name], Handle: a.Handle, Concurrency: concurrency,
+				Name: queue.AgentQueue(name), Queue: e.queues.agents[name], Handle: a.Handle, Concurrency: concurrency,
 			}).Run(ctx)
 		})
 	}

@@ -143,7 +143,7 @@ func (e *Engine) Apply(ctx context.Context, id task.ID, ev task.Event) (task.Dec
 func (e *Engine) once(ctx context.Context, id task.ID, ev task.Event) (task.Decision, error) {
 	t, err := e.Store.Load(ctx, id)
 	if err != nil {
-		return task.Decision{}, fmt.Errorf("loading task %s: %w", id, err)
+		return task.Decision{}, err
 	}
 	w, err := e.Workflows.Workflow(t.Workflow)
 	if err != nil {
@@ -156,7 +156,7 @@ func (e *Engine) once(ctx context.Context, id task.ID, ev task.Event) (task.Deci
 	// If we stop here nothing has happened: the message comes back, or the
 	// index brings the task up.
 	if err := e.commit(ctx, &d, e.Store.Commit); err != nil {
-		return d, fmt.Errorf("committing %s of task %s: %w", ev.Kind, id, err)
+		return d, fmt.Errorf("after %s: %w", ev.Kind, err)
 	}
 	// If we stop here the record says what is to be sent; see the package
 	// comment for who sends it.
@@ -167,7 +167,7 @@ func (e *Engine) once(ctx context.Context, id task.ID, ev task.Event) (task.Deci
 // store.ErrExists says that the id is taken.
 func (e *Engine) Create(ctx context.Context, ev task.Event, d task.Decision) error {
 	if err := e.commit(ctx, &d, e.Store.Create); err != nil {
-		return fmt.Errorf("creating task %s: %w", d.Task.ID, err)
+		return err
 	}
 	e.observe(ev, d)
 	return nil

@@ -35,6 +35,9 @@
 // That Due sees a commit at once; that List has an order beyond the cursor's;
 // that notices and alerts are kept (see Change).
 //
+// Errors say what was done to which task ("loading task order-7: no such task"),
+// so callers need not.
+//
 // All methods are safe for concurrent use, by any number of processes where the
 // implementation allows several. All honour ctx; an error that wraps
 // ctx.Err() leaves the outcome uncertain.

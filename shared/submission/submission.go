@@ -141,7 +141,7 @@ func (s *Submission) send(ctx context.Context, d task.Decision) {
 func (s *Submission) existing(ctx context.Context, sub task.Submission, again bool) (Receipt, error) {
 	t, err := s.Engine.Store.Load(ctx, sub.ID)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("loading task %s: %w", sub.ID, err)
+		return Receipt{}, err
 	}
 	if t.OrderHash != sub.Hash() {
 		return Receipt{Task: t}, fmt.Errorf("task %s: %w: use another id for another order", sub.ID, ErrDifferent)

@@ -127,14 +127,10 @@ func (sw *sweep) shard(ctx context.Context, shard int) error {
 		if err != nil {
 			return err
 		}
-		rows := page.Rows
-		if len(rows) > sw.left {
-			rows, sw.report.More = rows[:sw.left], true
+		if len(page.Rows) > 0 {
+			sw.report.Oldest = max(sw.report.Oldest, sw.now.Sub(page.Rows[0].CompleteBy.Time()))
 		}
-		if len(rows) > 0 {
-			sw.report.Oldest = max(sw.report.Oldest, sw.now.Sub(rows[0].CompleteBy.Time()))
-		}
-		sw.page(ctx, rows)
+		sw.page(ctx, page.Rows)
 		if sw.left == 0 && page.Next != "" {
 			sw.report.More = true
 		}
@@ -145,9 +141,21 @@ func (sw *sweep) shard(ctx context.Context, shard int) error {
 	}
 }
 
-// page acts on rows in parallel. Rows that fail don't use up the cap: however
-// many there are at the head, what is behind them is reached.
+// page acts on rows until the cap is reached. Rows that fail don't use up the
+// cap: however many there are at the head, what is behind them is reached.
 func (sw *sweep) page(ctx context.Context, rows []store.Due) {
+	for len(rows) > 0 && sw.left > 0 && ctx.Err() == nil {
+		n := min(len(rows), sw.left)
+		sw.left -= sw.some(ctx, rows[:n])
+		rows = rows[n:]
+	}
+	if len(rows) > 0 {
+		sw.report.More = true
+	}
+}
+
+// some acts on rows in parallel and returns how many of them did not fail.
+func (sw *sweep) some(ctx context.Context, rows []store.Due) int {
 	var g errgroup.Group
 	g.SetLimit(sw.s.Parallel)
 	before := sw.failed.Load()
@@ -159,7 +167,7 @@ func (sw *sweep) page(ctx context.Context, rows []store.Due) {
 	}
 	_ = g.Wait() // no function returns an error: failures are counted
 	sw.report.Looked += len(rows)
-	sw.left -= len(rows) - int(sw.failed.Load()-before)
+	return len(rows) - int(sw.failed.Load()-before)
 }
 
 // act has one task recovered. If we stop between the write and the sends, the

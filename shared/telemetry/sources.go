@@ -24,8 +24,24 @@ func (s *sources) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), name)
 		}
 	}
+	if s.Agents != nil {
+		s.agents(ch)
+	}
 	s.counter(ch, "triad_store_commits_total", "Durable changes.", s.Commits)
 	s.counter(ch, "triad_store_syncs_total", "Group commits, one sync each.", s.Groups)
+}
+
+func (s *sources) agents(ch chan<- prometheus.Metric) {
+	events := describe("triad_agent_events_total", "What agents did, by agent and kind.", "agent", "event")
+	for name, a := range s.Agents() {
+		for kind, n := range map[string]int64{
+			"call": a.Calls, "retry": a.Retries, "succeeded": a.Succeeded, "refused": a.Permanent,
+			"failed": a.Transient, "late": a.Late, "rejected": a.Rejected, "extended": a.Extensions,
+			"panic": a.Panics, "breaker opened": a.BreakerOpens,
+		} {
+			ch <- prometheus.MustNewConstMetric(events, prometheus.CounterValue, float64(n), name, kind)
+		}
+	}
 }
 
 func (s *sources) counter(ch chan<- prometheus.Metric, name, help string, read func() uint64) {

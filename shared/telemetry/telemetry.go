@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"triad/shared/agent"
 	"triad/shared/supervisor"
 	"triad/shared/task"
 )
@@ -37,6 +38,8 @@ type Sources struct {
 	Unfinished func() int
 	// Depths is how many messages each queue holds.
 	Depths func() map[string]int
+	// Agents is what each agent has counted.
+	Agents func() map[string]agent.Stats
 	// Commits and Groups count durable changes and the syncs that made them so.
 	Commits, Groups func() uint64
 }

@@ -19,6 +19,7 @@ type DemoCommand struct {
 	Data    string        `default:".local/run.db" placeholder:"FILE" help:"The store's file, made anew (${default})."`
 	Listen  string        `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Address of the HTTP API while it runs (a free port)."`
 	Samples string        `placeholder:"FILE" help:"Sample orders; events/samples.yaml when not given."`
+	Pace    time.Duration `default:"30ms" help:"Time from one submission to the next (${default})."`
 	Limit   time.Duration `default:"90s" help:"How long the orders may take (${default})."`
 }
 
@@ -50,7 +51,7 @@ func (c *DemoCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	_, _ = fmt.Fprintln(out, "Orders go through the sample workflows; the services fail, hang and refuse on purpose.")
 	outcome, err := demo.Run(ctx, demo.Config{
 		Data: c.Data, Listen: c.Listen, Workflows: workflows.FS, Samples: samples,
-		Out: out, Live: env.Terminal && !g.JSON, Limit: c.Limit, Logger: env.quiet(),
+		Out: out, Live: env.Terminal && !g.JSON, Pace: max(c.Pace, time.Microsecond), Limit: c.Limit, Logger: env.quiet(),
 	})
 	if outcome == nil {
 		return err

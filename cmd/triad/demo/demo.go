@@ -38,6 +38,8 @@ type Config struct {
 	Out io.Writer
 	// Live redraws one line; otherwise plain lines are printed.
 	Live bool
+	// Pace is the time from one submission to the next.
+	Pace time.Duration
 	// Limit is how long the orders may take.
 	Limit time.Duration
 	// Logger gets what the engine logs.
@@ -139,11 +141,12 @@ func (d *demo) watch(ctx context.Context) (*Outcome, error) {
 	return d.outcome(ctx)
 }
 
-// submit sends every order, a few at a time, and the unreadable messages among
+// submit sends every order, at the pace, and the unreadable messages among
 // them.
 func (d *demo) submit(ctx context.Context) error {
 	var g errgroup.Group
-	g.SetLimit(8)
+	pace := time.NewTicker(d.Pace)
+	defer pace.Stop()
 	for i, o := range d.samples.Mixed() {
 		if i%20 == 0 && i/20 < len(d.samples.Unreadable) {
 			if err := d.client.Enqueue(ctx, []byte(d.samples.Unreadable[i/20])); err != nil {
@@ -156,6 +159,11 @@ func (d *demo) submit(ctx context.Context) error {
 		}
 		for range o.Group.Repeat {
 			g.Go(func() error { return d.submitOne(ctx, body) })
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), g.Wait())
 		}
 	}
 	return g.Wait()

@@ -40,8 +40,8 @@ type GroupOutcome struct {
 	Ends  task.State `json:"ends"`
 	// AsExpected is how many orders ended as they must, effects included.
 	AsExpected int `json:"as_expected"`
-	// Failures is the sum of failed and timed-out attempts on the way.
-	Failures int `json:"failures"`
+	// Attempts is the sum of the attempts of all steps, undo included.
+	Attempts int `json:"attempts"`
 	// Slowest is the longest time an order took, seconds.
 	Slowest float64 `json:"slowest_s"`
 }
@@ -104,7 +104,9 @@ func (d *demo) check(ctx context.Context, o *Outcome, order Order, holds []strin
 	}
 	i := slices.IndexFunc(o.Groups, func(g GroupOutcome) bool { return g.Name == order.Group.Name })
 	g := &o.Groups[i]
-	g.Failures += t.FailureCount
+	for _, s := range t.Steps {
+		g.Attempts += s.Attempt
+	}
 	if t.EndedAt != 0 {
 		g.Slowest = max(g.Slowest, float64(t.EndedAt-t.CreatedAt)/1000)
 	}

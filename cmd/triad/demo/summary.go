@@ -12,9 +12,9 @@ import (
 // it left in data.
 func (o *Outcome) Print(w io.Writer, data string) error {
 	p := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	p.line("\nSAMPLE\tORDERS\tEND\tAS IT MUST\tFAILED ATTEMPTS\tSLOWEST\tWHAT HAPPENED")
+	p.line("\nSAMPLE\tORDERS\tEND\tAS IT MUST\tATTEMPTS OF STEPS\tSLOWEST\tWHAT HAPPENED")
 	for _, g := range o.Groups {
-		p.line("%s\t%d\t%s\t%d\t%d\t%.1f s\t%s", g.Name, g.Count, g.Ends, g.AsExpected, g.Failures, g.Slowest, g.About)
+		p.line("%s\t%d\t%s\t%d\t%d\t%.1f s\t%s", g.Name, g.Count, g.Ends, g.AsExpected, g.Attempts, g.Slowest, g.About)
 	}
 	p.line("\nSERVICE\tCALLS\tEFFECTS\tUNDONE\tREPEATS ABSORBED\tREFUSED\tFAILED")
 	for _, name := range holders() {

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"triad/shared/agent"
 	"triad/shared/agent/httpagent"
 	"triad/shared/api"
 	"triad/shared/catalog"
@@ -114,7 +115,7 @@ func (l *Local) engine(ctx context.Context, offers *catalog.Catalog) error {
 		return err
 	}
 	metrics.Watch(telemetry.Sources{
-		Unfinished: l.Engine.Unfinished, Depths: l.Engine.Depths,
+		Unfinished: l.Engine.Unfinished, Depths: l.Engine.Depths, Agents: l.Engine.Agents,
 		Commits: func() uint64 { return uint64(l.store.Stats().Commits) },
 		Groups:  func() uint64 { return uint64(l.store.Stats().Groups) },
 	})
@@ -128,13 +129,13 @@ func (l *Local) engine(ctx context.Context, offers *catalog.Catalog) error {
 func (l *Local) httpAgents(offers *catalog.Catalog) (map[string]embedded.Agent, error) {
 	made := map[string]embedded.Agent{}
 	for name, c := range offers.Agents {
-		c.Logger = l.config.Logger
+		c.Logger, c.Counters = l.config.Logger, &agent.Counters{}
 		a, err := httpagent.New(c)
 		if err != nil {
 			return nil, fmt.Errorf("agent %s: %w", name, err)
 		}
 		l.agents = append(l.agents, a)
-		made[name] = embedded.Agent{Work: a.Call, Retry: c.Retry, Concurrency: c.Concurrency}
+		made[name] = embedded.Agent{Work: a.Call, Retry: c.Retry, Concurrency: c.Concurrency, Counters: c.Counters}
 	}
 	return made, nil
 }

@@ -13,7 +13,7 @@ const checkpointPassive = `PRAGMA wal_checkpoint(PASSIVE)`
 
 // checkpoints copies the WAL into the file. A checkpoint on the writer's own
 // connection would hold up everybody for as long as it takes (tens of
-// milliseconds for 32 MiB). So once enough was written another connection
+// milliseconds for some MiB). So once enough was written another connection
 // copies in the background, which holds up nobody; when it is done the writer
 // copies the little that came meanwhile, and the WAL starts over.
 type checkpoints struct {

@@ -10,14 +10,16 @@ type Config struct {
 	// CacheBytes bounds, roughly, the memory for decoded tasks. Defaults to
 	// 48 MiB, about 20,000 tasks of five steps.
 	CacheBytes int64
-	// PageCacheBytes bounds the writer's page cache. Defaults to 32 MiB.
+	// PageCacheBytes bounds the writer's page cache. More is not faster: the
+	// system caches the file too, and when a table grows SQLite looks through
+	// its whole cache at the commit. Defaults to 8 MiB.
 	PageCacheBytes int64
 	// Readers is how many read-only connections there are, each with a page
 	// cache of 4 MiB. Defaults to 4.
 	Readers int
 	// CheckpointPages is how many pages of 4 KiB go to the WAL before they are
 	// copied into the file. More makes checkpoints rarer and the WAL larger.
-	// Defaults to 8,192 (32 MiB).
+	// Defaults to 16,384 (64 MiB).
 	CheckpointPages int
 	// MaxBytes bounds the file (without its WAL): past it writes get
 	// store.ErrFull. Defaults to no bound but the disk's.
@@ -32,13 +34,13 @@ func (c Config) withDefaults() Config {
 		c.CacheBytes = 48 << 20
 	}
 	if c.PageCacheBytes <= 0 {
-		c.PageCacheBytes = 32 << 20
+		c.PageCacheBytes = 8 << 20
 	}
 	if c.Readers <= 0 {
 		c.Readers = 4
 	}
 	if c.CheckpointPages <= 0 {
-		c.CheckpointPages = 8_192
+		c.CheckpointPages = 16_384
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

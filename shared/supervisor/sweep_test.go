@@ -1,0 +1,285 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"triad/shared/engine"
+	"triad/shared/engine/enginetest"
+	"triad/shared/queue"
+	"triad/shared/store"
+	"triad/shared/supervisor"
+	"triad/shared/task"
+)
+
+// lost submits n tasks o-00, o-01, ... a second apart, whose first requests are
+// lost, and lets all of them become late.
+func lost(t *testing.T, rig *enginetest.Rig, p *enginetest.Process, n int) {
+	t.Helper()
+	for i := range n {
+		rig.Submit(p, task.ID(fmt.Sprintf("o-%02d", i)))
+		rig.Clock.Advance(time.Second)
+	}
+	rig.Lose()
+	rig.Clock.Advance(11 * time.Second)
+}
+
+func sweep(t *testing.T, c supervisor.Config) supervisor.Report {
+	t.Helper()
+	c.Seed = 1
+	report, err := supervisor.New(c).Sweep(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestALateStepIsResetAndASchedulerWoken(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	p := rig.Start("one")
+	lost(t, rig, p, 1)
+	report := sweep(t, supervisor.Config{Engine: p.Engine})
+	want := supervisor.Report{Looked: 1, Acted: 1, Oldest: 2 * time.Second}
+	if diff := cmp.Diff(want, report); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if got, want := enginetest.Line(rig.Task("o-00")), "Processing reserve:Pending#1!1"; got != want {
+		t.Errorf("task is %s, want %s", got, want)
+	}
+	if n := len(rig.Receive(rig.Queues.Agents["inventory"])); n != 0 {
+		t.Errorf("the Supervisor sent %d requests: it starts nothing", n)
+	}
+	if report := sweep(t, supervisor.Config{Engine: p.Engine}); report.Looked != 0 {
+		t.Errorf("the next sweep found %+v, want nothing", report)
+	}
+	rig.Settle(p)
+	if got := rig.Task("o-00"); got.State != task.Processed {
+		t.Errorf("the task ended as %s", enginetest.Line(got))
+	}
+	rig.Check("o-00")
+}
+
+func TestTheGuardLetsSmallDifferencesOfClocksPass(t *testing.T) {
+	t.Parallel()
+	for guard, want := range map[time.Duration]int{0: 1, time.Second: 1, 2 * time.Second: 1, 2*time.Second + time.Millisecond: 0, time.Minute: 0} {
+		rig := enginetest.New(t)
+		p := rig.Start("one")
+		lost(t, rig, p, 1)
+		if got := sweep(t, supervisor.Config{Engine: p.Engine, Guard: guard}).Looked; got != want {
+			t.Errorf("with a guard of %v %d rows were looked at, want %d", guard, got, want)
+		}
+	}
+}
+
+func TestCapAndRoomBoundASweepEarliestFirst(t *testing.T) {
+	t.Parallel()
+	room := func(n int) func() int { return func() int { return n } }
+	cases := []struct {
+		name  string
+		c     supervisor.Config
+		acted int
+		more  bool
+	}{
+		{"no bound", supervisor.Config{}, 10, false},
+		{"a cap above what is there", supervisor.Config{Cap: 11}, 10, false},
+		{"a cap of what is there", supervisor.Config{Cap: 10}, 10, false},
+		{"a cap", supervisor.Config{Cap: 3}, 3, true},
+		{"room below the cap", supervisor.Config{Cap: 5, Room: room(2)}, 2, true},
+		{"room above the cap", supervisor.Config{Cap: 5, Room: room(9)}, 5, true},
+		{"no room", supervisor.Config{Room: room(0)}, 0, true},
+		{"less than no room", supervisor.Config{Room: room(-1)}, 0, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rig := enginetest.New(t)
+			p := rig.Start("one")
+			lost(t, rig, p, 10)
+			c.c.Engine = p.Engine
+			report := sweep(t, c.c)
+			if report.Acted != c.acted || report.More != c.more {
+				t.Errorf("acted on %d, more %v; want %d, %v", report.Acted, report.More, c.acted, c.more)
+			}
+			for i := range 10 {
+				if late := rig.Task(task.ID(fmt.Sprintf("o-%02d", i))).FailureCount == 0; late != (i >= c.acted) {
+					t.Errorf("task %d is late still: %v; want the earliest %d to be recovered", i, late, c.acted)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatOneSweepLeavesTheNextOnesFind(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	p := rig.Start("one")
+	lost(t, rig, p, 10)
+	s := supervisor.New(supervisor.Config{Engine: p.Engine, Cap: 4})
+	var acted []int
+	for more := true; more; {
+		report, err := s.Sweep(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		acted, more = append(acted, report.Acted), report.More
+	}
+	if diff := cmp.Diff([]int{4, 4, 2}, acted); diff != "" {
+		t.Errorf("acted on (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryPageOfEveryShardIsSwept(t *testing.T) {
+	t.Parallel()
+	const n = 450 // more than two pages in the first shard alone
+	for _, shards := range []int{1, 3, 16} {
+		rig := enginetest.New(t)
+		rig.Shards = shards
+		rig.Hold = true
+		p := rig.Start("one")
+		for i := range n {
+			rig.Submit(p, task.ID(fmt.Sprintf("o-%03d", i)))
+		}
+		if report := sweep(t, supervisor.Config{Engine: p.Engine, Shards: shards}); report.Looked != n || report.Acted != n || report.More {
+			t.Errorf("%d shards: %+v, want all of %d", shards, report, n)
+		}
+	}
+}
+
+func TestTheCapHoldsOverAllShards(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	rig.Shards = 4
+	p := rig.Start("one")
+	lost(t, rig, p, 20)
+	if report := sweep(t, supervisor.Config{Engine: p.Engine, Shards: 4, Cap: 7}); report.Acted != 7 || !report.More {
+		t.Errorf("%+v, want 7 acted on, and more", report)
+	}
+}
+
+func TestSeveralSupervisorsAtOnceActOnce(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	p := rig.Start("one")
+	const n = 20
+	lost(t, rig, p, n)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	acted := 0
+	for i := range 4 {
+		other := rig.Start(fmt.Sprintf("s%d", i))
+		all.Go(func() {
+			report, err := other.Supervisor.Sweep(context.Background())
+			mu.Lock()
+			defer mu.Unlock()
+			if acted += report.Acted; err != nil || report.Failed > 0 {
+				t.Errorf("%+v, %v", report, err)
+			}
+		})
+	}
+	all.Wait()
+	if acted != n {
+		t.Errorf("they acted %d times on %d tasks", acted, n)
+	}
+	for i := range n {
+		if got, want := enginetest.Line(rig.Task(task.ID(fmt.Sprintf("o-%02d", i)))), "Processing reserve:Pending#1!1"; got != want {
+			t.Errorf("task %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestTheSpreadDelaysWakeUpsBelowItsBoundAndRepeatably(t *testing.T) {
+	t.Parallel()
+	delays := func(spread time.Duration) (visible, delayed int, last time.Time) {
+		rig := enginetest.New(t)
+		p := rig.Start("one")
+		lost(t, rig, p, 10)
+		// Waits before the next try are over at once: only the spread delays.
+		rig.Hold = true
+		for i := range 20 {
+			rig.Submit(p, task.ID(fmt.Sprintf("held-%02d", i)))
+		}
+		sweep(t, supervisor.Config{Engine: p.Engine, Parallel: 1, Spread: spread})
+		d, err := rig.Queues.ToScheduler.Depth(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, _ = rig.Queues.ToScheduler.NextDue()
+		return d.Visible, d.Delayed, last
+	}
+	visible, _, _ := delays(0)
+	if visible != 20 {
+		t.Errorf("%d wake-ups come at once without a spread, want those of the 20 held", visible)
+	}
+	visible, delayed, first := delays(10 * time.Second)
+	if visible > 1 || delayed < 29 {
+		t.Errorf("%d wake-ups come at once and %d later, want all spread", visible, delayed)
+	}
+	if _, _, again := delays(10 * time.Second); !again.Equal(first) {
+		t.Errorf("the same seed spreads to %v, then %v", first, again)
+	}
+}
+
+func TestHeldTasksAreBroughtBackInOrder(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	rig.Hold = true
+	p := rig.Start("one")
+	for i := range 9 {
+		rig.Submit(p, task.ID(fmt.Sprintf("o-%d", i)))
+		rig.Clock.Advance(time.Millisecond)
+	}
+	s := supervisor.New(supervisor.Config{Engine: p.Engine, Room: func() int { return 3 }})
+	for first := 0; first < 9; first += 3 {
+		if report, err := s.Sweep(context.Background()); err != nil || report.Acted != 3 || report.More != (first < 6) {
+			t.Fatalf("sweep: %+v, %v", report, err)
+		}
+		woken := map[task.ID]bool{}
+		for _, d := range rig.Receive(rig.Queues.ToScheduler) {
+			m, err := queue.DecodeToScheduler(d.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken[m.Task()] = true
+			rig.Delete(rig.Queues.ToScheduler, d)
+		}
+		for i := first; i < first+3; i++ {
+			if id := task.ID(fmt.Sprintf("o-%d", i)); !woken[id] || len(woken) != 3 {
+				t.Errorf("woken are %v, want o-%d to o-%d", woken, first, first+2)
+			}
+		}
+	}
+}
+
+// deaf is a store of which one shard can't be read.
+type deaf struct {
+	store.Store
+	shard int
+}
+
+func (s deaf) Due(ctx context.Context, q store.DueQuery) (store.DuePage, error) {
+	if q.Shard == s.shard {
+		return store.DuePage{}, enginetest.ErrInjected
+	}
+	return s.Store.Due(ctx, q)
+}
+
+func TestAShardThatCanNotBeReadIsToldAndTheOthersAreSwept(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	rig.Shards = 4
+	p := rig.Start("one")
+	lost(t, rig, p, 20)
+	there := 20 - len(rig.Due(2))
+	e := engine.New(engine.Config{Instance: "two", Store: deaf{rig.Memory, 2}, Workflows: rig.Catalog, Queues: rig.Queues, Clock: rig.Clock.Now})
+	report, err := supervisor.New(supervisor.Config{Engine: e, Shards: 4}).Sweep(context.Background())
+	if !errors.Is(err, enginetest.ErrInjected) || report.Acted != there {
+		t.Errorf("acted on %d, %v; want %d and the fault", report.Acted, err, there)
+	}
+}
