@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -18,8 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"triad/cmd/triad/command"
 )
 
 // root is the root of the repository.
@@ -162,132 +159,6 @@ func firstMissing(promise block, output string) (text string, line int) {
 func like(promised string) *regexp.Regexp {
 	pattern := strings.Join(strings.Fields(regexp.QuoteMeta(promised)), `\s+`)
 	return regexp.MustCompile(`^\s*` + strings.NewReplacer(`\s+…`, ".*", "…", ".*").Replace(pattern) + `\s*$`)
-}
-
-var (
-	link = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
-	code = regexp.MustCompile("`([^`\n]+)`")
-	// A command begins a line or a part of one, and ends before what follows.
-	triadCommand = regexp.MustCompile(`(?m)(?:^|[\s|;(])triad((?: [^\s|;&<>()]+)+)`)
-	makeCommand  = regexp.MustCompile(`(?m)^\s*make ([a-z][a-z0-9-]*)`)
-	word         = regexp.MustCompile(`^[a-z][a-z-]*$`)
-	flag         = regexp.MustCompile(`^--[a-z][a-z-]*`)
-)
-
-func TestEveryLinkLeadsSomewhere(t *testing.T) {
-	t.Parallel()
-	for _, file := range documents(t) {
-		for _, found := range link.FindAllStringSubmatch(prose(read(t, file)), -1) {
-			target, anchor, _ := strings.Cut(found[1], "#")
-			if strings.Contains(target, ":") {
-				continue // another site's
-			}
-			path := file
-			if target != "" {
-				path = filepath.Join(filepath.Dir(file), target)
-			}
-			if _, err := os.Stat(path); err != nil {
-				t.Errorf("%s links to %s: %v", file, found[1], err)
-			} else if anchor != "" && !slices.Contains(anchors(read(t, path)), anchor) {
-				t.Errorf("%s links to %s: %s has no such heading", file, found[1], path)
-			}
-		}
-	}
-}
-
-// TestEveryCommandExists tries each command of the program that a document
-// names, with --help, and looks for its flags there; and for each target of make.
-func TestEveryCommandExists(t *testing.T) {
-	t.Parallel()
-	targets, _ := os.ReadFile(filepath.Join(root, "Makefile")) // missing: it has no target
-	for _, file := range documents(t) {
-		for _, text := range commands(read(t, file)) {
-			for _, found := range triadCommand.FindAllStringSubmatch(text, -1) {
-				if fault := tryHelp(t.Context(), strings.Fields(found[1])); fault != "" {
-					t.Errorf("%s: triad%s: %s", file, found[1], fault)
-				}
-			}
-			for _, found := range makeCommand.FindAllStringSubmatch(text, -1) {
-				if !regexp.MustCompile(`(?m)^` + found[1] + `:`).Match(targets) {
-					t.Errorf("%s: the Makefile has no target %s", file, found[1])
-				}
-			}
-		}
-	}
-}
-
-// tryHelp says what is wrong with a command line; nothing is run but its help.
-func tryHelp(ctx context.Context, args []string) string {
-	path := args
-	if i := slices.IndexFunc(args, func(a string) bool { return !word.MatchString(a) }); i >= 0 {
-		path = args[:i]
-	}
-	var out bytes.Buffer
-	env := &command.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
-		Lookup: func(string) (string, bool) { return "", false }}
-	if status := command.Run(ctx, env, append(slices.Clone(path), "--help")); status != 0 {
-		return out.String()
-	}
-	for _, a := range args {
-		if name := flag.FindString(a); name != "" && !strings.Contains(out.String(), name) {
-			return "there is no flag " + name
-		}
-	}
-	return ""
-}
-
-// commands are the parts of a document that a reader may type: inline code and
-// sh blocks.
-func commands(document string) []string {
-	var all []string
-	for _, found := range code.FindAllStringSubmatch(prose(document), -1) {
-		all = append(all, found[1])
-	}
-	for _, b := range blocks(document) {
-		if b.kind == "sh" {
-			all = append(all, b.text)
-		}
-	}
-	return all
-}
-
-// prose is a document without its fenced blocks.
-func prose(document string) string {
-	for _, b := range blocks(document) {
-		document = strings.Replace(document, "```"+b.kind+"\n"+b.text+"```", "", 1)
-	}
-	return document
-}
-
-// anchors are the places in a document that links may name.
-func anchors(document string) []string {
-	var all []string
-	for line := range strings.Lines(prose(document)) {
-		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {
-			title = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
-			all = append(all, strings.ReplaceAll(title, " ", "-"))
-		}
-	}
-	return all
-}
-
-// documents are the Markdown files of the repository.
-func documents(t *testing.T) []string {
-	t.Helper()
-	var all []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
-			return fs.SkipDir
-		}
-		if filepath.Ext(path) == ".md" {
-			all = append(all, path)
-		}
-		return err
-	})
-	if err != nil || len(all) == 0 {
-		t.Fatalf("looking for documents: %v, found %d", err, len(all))
-	}
-	return all
 }
 
 func read(t *testing.T, file string) string {

@@ -56,9 +56,10 @@ func Load(files fs.FS, lookup func(string) (string, bool)) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the agents: %w: a workflows directory needs the file %s", err, AgentsFile)
 	}
+	var faults []error
 	agents, err := httpagent.ParseAgents(AgentsFile, text, lookup)
 	if err != nil {
-		return nil, err
+		faults = append(faults, err) // the names of agents then go unchecked
 	}
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
@@ -67,7 +68,6 @@ func Load(files fs.FS, lookup func(string) (string, bool)) (*Catalog, error) {
 	c := New()
 	c.Agents = agents
 	known := slices.Sorted(maps.Keys(agents))
-	var faults []error
 	for _, file := range names {
 		if file == AgentsFile {
 			continue

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -20,11 +19,11 @@ import (
 // next start.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.queues.close()
-	g, ctx := errgroup.WithContext(ctx)
+	g, working := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		return e.consumer(consumer.Config{
 			Name: queue.Scheduler, Queue: e.queues.scheduler, Handle: e.scheduler.Handle, Concurrency: e.config.Schedulers,
-		}).Run(ctx)
+		}).Run(working)
 	})
 	for name, a := range e.agents {
 		concurrency := e.config.Agents[name].Concurrency
@@ -34,12 +33,12 @@ func (e *Engine) Run(ctx context.Context) error {
 		g.Go(func() error {
 			return e.consumer(consumer.Config{
 				Name: queue.AgentQueue(name), Queue: e.queues.agents[name], Handle: a.Handle, Concurrency: concurrency,
-			}).Run(ctx)
+			}).Run(working)
 		})
 	}
-	g.Go(func() error { return e.redeliver(ctx) })
-	g.Go(func() error { return e.sweep(ctx) })
-	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	g.Go(func() error { return e.redeliver(working) })
+	g.Go(func() error { return e.sweep(working) })
+	if err := g.Wait(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("running the engine: %w", err)
 	}
 	return nil
@@ -53,6 +52,9 @@ func (e *Engine) consumer(c consumer.Config) *consumer.Consumer {
 // breather is how long a full engine waits before it looks for room again.
 const breather = 5 * time.Millisecond
 
+// redeliverPage is the most tasks that are read at once to be woken.
+const redeliverPage = 200
+
 // redeliver wakes every unfinished task of the file once, earliest deadline
 // first, at the pace of the room in the queues: the messages of the process
 // before are lost, and the records imply them.
@@ -60,11 +62,13 @@ func (e *Engine) redeliver(ctx context.Context) error {
 	if e.config.Unfinished == 0 {
 		return nil
 	}
-	q := store.DueQuery{Before: task.Millis(math.MaxInt64), Limit: 200}
+	q := store.DueQuery{Before: task.Millis(math.MaxInt64)}
 	for {
-		if err := e.awaitRoom(ctx, q.Limit); err != nil {
+		room, err := e.awaitRoom(ctx)
+		if err != nil {
 			return err
 		}
+		q.Limit = min(room, redeliverPage)
 		page, err := e.config.Store.Due(ctx, q)
 		if err != nil {
 			return fmt.Errorf("reading the unfinished tasks: %w", err)
@@ -81,13 +85,18 @@ func (e *Engine) redeliver(ctx context.Context) error {
 	}
 }
 
-func (e *Engine) awaitRoom(ctx context.Context, n int) error {
-	for e.room() < n {
+// awaitRoom returns how much room the queues have, once they have any. To wait
+// for more would be to wait for sweeps, which take what room there is, to find
+// nothing.
+func (e *Engine) awaitRoom(ctx context.Context) (int, error) {
+	for {
+		if room := e.room(); room > 0 {
+			return room, nil
+		}
 		if err := pause(ctx, breather); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
 }
 
 // sweep runs the Supervisor: every Config.Sweep, and at once as long as there

@@ -34,7 +34,7 @@ var unsourced = []struct {
 	},
 }
 
-// slow is a workflow whose task is held, so that nothing but its deadline acts.
+// slow is a workflow whose only step waits for a signal.
 const slow = `
 workflow: order
 version: 1

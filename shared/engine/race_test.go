@@ -137,7 +137,7 @@ func TestAConflictIsDecidedAnewUntilItIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestAWriteThatAnotherWriterOvertookBeforeItWasKnown: our commit is applied
+// TestAWriteThatWasOvertakenBeforeItsOutcomeWasKnownStillSends: our commit is applied
 // and reported failed, and before we repeat it another writer commits.
 func TestAWriteThatWasOvertakenBeforeItsOutcomeWasKnownStillSends(t *testing.T) {
 	t.Parallel()

@@ -157,6 +157,7 @@ type ListQuery struct {
 // ListPage is one page of tasks.
 type ListPage struct {
 	Tasks []task.Task
-	// Next continues after the last task; empty when there is no more.
+	// Next continues after the last task; empty when there is no more. A page
+	// may have fewer tasks than asked for, or none, and still have a Next.
 	Next string
 }

@@ -84,7 +84,7 @@ func New(tb testing.TB, definitions ...string) *Rig {
 		}
 	}
 	r.Catalog = catalog.New(defs...)
-	r.Table = &Table{Store: r.Memory, tries: map[string]int{}}
+	r.Table = newTable(r.Memory)
 	r.Queues = newQueues(r.Clock, agents)
 	r.Outlet = &Outlet{Told: map[string]int{}}
 	return r

@@ -3,7 +3,6 @@ package enginetest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"triad/shared/store"
@@ -24,6 +23,18 @@ type Table struct {
 	mu       sync.Mutex
 	tries    map[string]int
 	versions []task.Task
+	known    map[version]bool
+}
+
+// version names a version of a task.
+type version struct {
+	id     task.ID
+	number int64
+}
+
+// newTable returns the way to a store.
+func newTable(s store.Store) *Table {
+	return &Table{Store: s, tries: map[string]int{}, known: map[version]bool{}}
 }
 
 // Create is store.Store's, with faults.
@@ -58,17 +69,14 @@ func (s *Table) write(ctx context.Context, c store.Change, write func(context.Co
 		return fmt.Errorf("writing %s: %w", c.Task.ID, ErrInjected)
 	}
 	err := write(ctx, c)
-	if known := s.knows(c.Task); err == nil && !known {
+	if made := (version{c.Task.ID, c.Task.Version}); err == nil && !s.known[made] {
+		s.known[made] = true
 		s.versions = append(s.versions, c.Task)
 	}
 	if err == nil && fault == Applied {
 		return fmt.Errorf("writing %s, which was done: %w", c.Task.ID, ErrInjected)
 	}
 	return err
-}
-
-func (s *Table) knows(t task.Task) bool {
-	return slices.ContainsFunc(s.versions, func(v task.Task) bool { return v.ID == t.ID && v.Version == t.Version })
 }
 
 // Versions returns every version of a task that was committed, in order.

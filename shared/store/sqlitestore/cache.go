@@ -28,7 +28,8 @@ func (e entry) size() int64 {
 // group is durable and before its caller is answered, and a reader's find is
 // kept only if no put came between its start and its end.
 //
-// Finished tasks go first; then the ones not used for longest.
+// Tasks that have finished are not kept: nothing works on them any more. Of the
+// others those go first that were not used for longest.
 type cache struct {
 	mu    sync.Mutex
 	count *counters
@@ -127,6 +128,12 @@ func (c *cache) forget(id task.ID) {
 
 func (c *cache) store(e entry) {
 	n := c.tasks[e.task.ID]
+	if e.task.CompleteBy == 0 {
+		if n != nil {
+			c.drop(n)
+		}
+		return
+	}
 	if n == nil {
 		n = &node{}
 		c.tasks[e.task.ID] = n
@@ -140,16 +147,12 @@ func (c *cache) store(e entry) {
 	}
 }
 
-// place moves n to the front, or to the back when it has finished.
+// place moves n to the front.
 func (c *cache) place(n *node) {
 	if n.next != nil {
 		n.prev.next, n.next.prev = n.next, n.prev
 	}
-	after := &c.recent
-	if n.task.CompleteBy == 0 {
-		after = c.recent.prev
-	}
-	n.prev, n.next = after, after.next
+	n.prev, n.next = &c.recent, c.recent.next
 	n.prev.next, n.next.prev = n, n
 }
 

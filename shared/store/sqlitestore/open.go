@@ -35,8 +35,8 @@ var (
 )
 
 // Open opens the store at path, and makes it if there is no file; its folder
-// must exist. It takes time only for what a crash left in the WAL, at most a
-// second or so. Errors: store.ErrInUse when another Store, of this process or
+// must exist. It takes time for what a crash left in the WAL and, up to 64 MiB,
+// for a check of the file's structure: a second or so. Errors: store.ErrInUse when another Store, of this process or
 // another, has the file open; store.ErrReadOnly; store.ErrFull;
 // store.ErrDamaged; and a plain one when the file is another program's or made
 // by a newer version of this package.
@@ -64,8 +64,31 @@ func (s *Store) start(ctx context.Context) (err error) {
 	if s.reads, err = openReads(ctx, s.path, s.config.Readers); err != nil {
 		return err
 	}
+	if err := s.reads.check(ctx, s.path); err != nil {
+		return err
+	}
 	s.writes, err = startWriter(ctx, s)
 	return err
+}
+
+// checkedBytes is the largest file whose structure is checked when it is
+// opened: that takes up to a second or so. Damage in a larger one shows when it
+// is read.
+const checkedBytes = 64 << 20
+
+// check looks for damage in the structure of a small file.
+func (r *reads) check(ctx context.Context, path string) error {
+	if file, err := os.Stat(path); err != nil || file.Size() > checkedBytes {
+		return err
+	}
+	var found string
+	if err := r.db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("%w: restore %s from a backup: %s", store.ErrDamaged, path, found)
+	}
+	return nil
 }
 
 // Close waits for the operations that were handed over, copies the WAL into the

@@ -1,0 +1,454 @@
+package triad_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// module is the path of everything that is ours.
+const module = "triad/"
+
+// The limits of style.
+const (
+	maxFileLines     = 500
+	maxFunctionLines = 80
+)
+
+// pkg is a package as `go list` tells of it.
+type pkg struct {
+	ImportPath, Dir, Name, Doc                         string
+	GoFiles, TestGoFiles, XTestGoFiles, IgnoredGoFiles []string
+	Imports, TestImports, XTestImports, Deps           []string
+}
+
+// path is the package's folder in the repository.
+func (p pkg) path() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+// support reports a package that exists for tests: its name ends in test.
+func (p pkg) support() bool { return strings.HasSuffix(p.Name, "test") }
+
+// ours are the imports that are packages of this repository, by folder.
+func (p pkg) ours() (all []string) {
+	for _, i := range p.Imports {
+		if folder, found := strings.CutPrefix(i, module); found {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+// packages lists every package once.
+var packages = sync.OnceValues(func() ([]pkg, error) {
+	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Name,Doc,GoFiles,TestGoFiles,XTestGoFiles,IgnoredGoFiles,Imports,TestImports,XTestImports,Deps", "./...").Output()
+	if err != nil {
+		return nil, err
+	}
+	var all []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p pkg
+		if err := dec.Decode(&p); err != nil {
+			return nil, err
+		}
+		if p.Name != "" && len(p.GoFiles) > 0 {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+})
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	all, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list tells of %d packages: too few to be true", len(all))
+	}
+	return all
+}
+
+// TestArrowsPointOneWay: cmd -> engines -> contracts -> task -> the standard
+// library; adapters know their contract and task, and never each other. The
+// first row that fits a package holds for it. A package that fits none may
+// import what it likes, of ours.
+func TestArrowsPointOneWay(t *testing.T) {
+	t.Parallel()
+	contracts := []string{"shared/task", "shared/store", "shared/queue"}
+	engines := append([]string{"shared/engine"}, contracts...)
+	rules := []struct {
+		packages string // a pattern of package path
+		may      []string
+	}{
+		{"shared/task", nil},
+		{"shared/workflow", []string{"shared/task"}},
+		{"shared/store", []string{"shared/task"}},
+		{"shared/queue", []string{"shared/task"}},
+		{"shared/store/record", []string{"shared/task", "shared/store"}},
+		{"shared/store/*", []string{"shared/task", "shared/store", "shared/store/record"}},
+		{"shared/queue/*", []string{"shared/task", "shared/queue"}},
+		{"shared/consumer", []string{"shared/queue"}},
+		{"shared/engine", contracts},
+		{"shared/submission", engines},
+		{"shared/scheduler", engines},
+		{"shared/supervisor", engines},
+		{"shared/operator", engines},
+		{"shared/agent", []string{"shared/task", "shared/queue"}},
+		{"shared/agent/*", []string{"shared/task", "shared/agent"}},
+		{"shared/remote", nil},
+	}
+	for _, p := range list(t) {
+		if p.support() {
+			continue
+		}
+		for _, r := range rules {
+			if fits, err := path.Match(r.packages, p.path()); err != nil || !fits {
+				continue
+			}
+			for _, i := range p.ours() {
+				if !slices.Contains(r.may, i) {
+					t.Errorf("%s imports %s; of ours it may import %v", p.path(), i, r.may)
+				}
+			}
+			break
+		}
+		for _, i := range p.ours() {
+			if strings.HasPrefix(p.path(), "shared/") && !strings.HasPrefix(i, "shared/") {
+				t.Errorf("%s imports %s: shared packages know nothing of programs", p.path(), i)
+			}
+		}
+	}
+}
+
+func TestTheCoreImportsTheStandardLibraryOnly(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t) {
+		for _, i := range p.Deps {
+			if first, _, _ := strings.Cut(i, "/"); p.path() == "shared/task" && (strings.Contains(first, ".") || strings.HasPrefix(i, module)) {
+				t.Errorf("%s depends on %s", p.path(), i)
+			}
+		}
+	}
+}
+
+// TestWhoMayImportWhat: each of these is known to few.
+func TestWhoMayImportWhat(t *testing.T) {
+	t.Parallel()
+	rules := []struct {
+		imports string
+		may     []string
+	}{
+		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*"}},
+		{"modernc.org/sqlite", []string{"shared/store/sqlitestore"}},
+		{"database/sql", []string{"shared/store/sqlitestore"}},
+		{"testing", nil},
+	}
+	for _, p := range list(t) {
+		if p.support() {
+			continue
+		}
+		for _, r := range rules {
+			may := func(pattern string) bool { fits, err := path.Match(pattern, p.path()); return err == nil && fits }
+			if slices.Contains(p.Imports, r.imports) && !slices.ContainsFunc(r.may, may) {
+				t.Errorf("%s imports %s; only %v may", p.path(), r.imports, r.may)
+			}
+		}
+		for _, i := range p.ours() {
+			if strings.HasSuffix(i, "test") {
+				t.Errorf("%s imports %s, which is for tests", p.path(), i)
+			}
+		}
+	}
+}
+
+// TestEnginesRunAnywhere: nothing that they depend on, however far, is an
+// adapter, a server or a database.
+func TestEnginesRunAnywhere(t *testing.T) {
+	t.Parallel()
+	engines := []string{"shared/engine", "shared/submission", "shared/scheduler", "shared/supervisor", "shared/operator"}
+	for _, p := range list(t) {
+		if !slices.Contains(engines, p.path()) {
+			continue
+		}
+		for _, i := range p.Deps {
+			adapter := strings.HasPrefix(i, module+"shared/store/") || strings.HasPrefix(i, module+"shared/queue/")
+			if adapter || i == "net/http" || i == "net" || i == "database/sql" || strings.HasPrefix(i, "modernc.org/") {
+				t.Errorf("%s depends on %s", p.path(), i)
+			}
+		}
+	}
+}
+
+func TestPackagesAreNounsWithAComment(t *testing.T) {
+	t.Parallel()
+	vague := []string{"util", "utils", "common", "types", "handlers", "helpers", "models", "core", "misc", "base", "lib"}
+	for _, p := range list(t) {
+		if slices.Contains(vague, p.Name) {
+			t.Errorf("%s: %q says nothing of what it is", p.path(), p.Name)
+		}
+		if p.Doc == "" {
+			t.Errorf("%s has no package comment", p.path())
+		}
+	}
+}
+
+// source is a parsed file.
+type source struct {
+	*ast.File
+	name string
+	test bool
+	in   pkg
+	fset *token.FileSet
+}
+
+// lines is how many lines a part of the file has.
+func (f source) lines(n ast.Node) int {
+	return f.fset.Position(n.End()).Line - f.fset.Position(n.Pos()).Line + 1
+}
+
+// sources parses every file of every package, tests included.
+func sources(t *testing.T) (all []source) {
+	t.Helper()
+	for _, p := range list(t) {
+		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles, p.IgnoredGoFiles) {
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Errorf("%s: %v", p.path(), err)
+				continue
+			}
+			all = append(all, source{
+				File: file, name: path.Join(p.path(), name), test: strings.HasSuffix(name, "_test.go"), in: p, fset: fset,
+			})
+		}
+	}
+	return all
+}
+
+func TestFilesAndFunctionsCanBeReadInOneGo(t *testing.T) {
+	t.Parallel()
+	for _, f := range sources(t) {
+		if n := f.fset.File(f.FileStart).LineCount(); n > maxFileLines {
+			t.Errorf("%s has %d lines: at most %d", f.name, n, maxFileLines)
+		}
+		for _, d := range f.Decls {
+			fn, is := d.(*ast.FuncDecl)
+			if !is {
+				continue
+			}
+			n := f.lines(fn)
+			if f.test || f.in.support() {
+				n -= f.table(fn)
+			}
+			if n > maxFunctionLines {
+				t.Errorf("%s: %s has %d lines: at most %d", f.name, fn.Name.Name, n, maxFunctionLines)
+			}
+		}
+	}
+}
+
+// table is how many lines of a function are data: the rows of a test's table.
+func (f source) table(fn *ast.FuncDecl) (n int) {
+	ast.Inspect(fn, func(part ast.Node) bool {
+		rows, is := part.(*ast.CompositeLit)
+		if is {
+			n += f.lines(rows)
+		}
+		return !is
+	})
+	return n
+}
+
+func TestTestsDoNotSleep(t *testing.T) {
+	t.Parallel()
+	for _, f := range sources(t) {
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			if f.test || f.in.support() {
+				if s, is := n.(*ast.SelectorExpr); is && s.Sel.Name == "Sleep" && rootOf(s) == "time" {
+					t.Errorf("%s sleeps: wait for what must come, or use a clock of your own", f.name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestEveryExportedNameInSharedIsDocumented(t *testing.T) {
+	t.Parallel()
+	for _, f := range sources(t) {
+		if f.test || !strings.HasPrefix(f.name, "shared/") {
+			continue
+		}
+		for _, d := range f.Decls {
+			for _, name := range undocumented(d) {
+				t.Errorf("%s: %s is exported and has no comment", f.name, name)
+			}
+		}
+	}
+}
+
+// undocumented are the exported names of a declaration that nothing explains. A
+// comment on a group counts for each of its names.
+func undocumented(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		exported := d.Name.IsExported()
+		if d.Recv != nil && len(d.Recv.List) == 1 {
+			exported = exported && ast.IsExported(rootOf(d.Recv.List[0].Type)) && !selfEvident(d)
+		}
+		if exported && d.Doc == nil {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && s.Doc == nil && d.Doc == nil {
+					names = append(names, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					if n.IsExported() && s.Doc == nil && s.Comment == nil && d.Doc == nil {
+						names = append(names, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// selfEvident reports the methods of the standard library's own interfaces.
+func selfEvident(d *ast.FuncDecl) bool {
+	return slices.Contains([]string{"Error", "String", "Unwrap", "Len", "Less", "Swap", "Push", "Pop"}, d.Name.Name)
+}
+
+// TestPackagesInSharedHaveNoState: a package variable is an error, a blank
+// assertion, or a table that nothing ever writes.
+func TestPackagesInSharedHaveNoState(t *testing.T) {
+	t.Parallel()
+	globals, written := map[string]string{}, map[string]string{}
+	for _, f := range sources(t) {
+		if f.test || !strings.HasPrefix(f.name, "shared/") {
+			continue
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				for _, name := range variables(d) {
+					globals[f.in.path()+"."+name] = f.name
+				}
+			case *ast.FuncDecl:
+				if d.Name.Name == "init" && d.Recv == nil {
+					t.Errorf("%s has an init function", f.name)
+				}
+				for _, name := range writes(d) {
+					written[f.in.path()+"."+name] = f.name + ": " + d.Name.Name
+				}
+			}
+		}
+	}
+	for name, file := range globals {
+		if where := written[name]; where != "" {
+			t.Errorf("%s: the package variable %s is written by %s: make it a field", file, name, where)
+		}
+	}
+}
+
+// variables are the names of package variables that are not blank.
+func variables(d *ast.GenDecl) (names []string) {
+	if d.Tok != token.VAR {
+		return nil
+	}
+	for _, s := range d.Specs {
+		for _, n := range s.(*ast.ValueSpec).Names {
+			if n.Name != "_" {
+				names = append(names, n.Name)
+			}
+		}
+	}
+	return names
+}
+
+// writes are the names that a function assigns to, deletes from or gives the
+// address of, but for those it declares itself.
+func writes(fn *ast.FuncDecl) (names []string) {
+	own := map[string]bool{}
+	add := func(e ast.Expr) {
+		if name := rootOf(e); name != "" && !own[name] {
+			names = append(names, name)
+		}
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				own[name.Name] = true
+			}
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				own[name.Name] = true
+			}
+		case *ast.RangeStmt:
+			for _, e := range []ast.Expr{n.Key, n.Value} {
+				if e != nil && n.Tok == token.DEFINE {
+					own[rootOf(e)] = true
+				}
+			}
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				if n.Tok == token.DEFINE {
+					own[rootOf(e)] = true
+				} else {
+					add(e)
+				}
+			}
+		case *ast.IncDecStmt:
+			add(n.X)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				add(n.X)
+			}
+		case *ast.CallExpr:
+			if changing := []string{"delete", "clear"}; slices.Contains(changing, rootOf(n.Fun)) && len(n.Args) > 0 {
+				add(n.Args[0])
+			}
+			if s, is := n.Fun.(*ast.SelectorExpr); is && slices.Contains([]string{"Store", "Add", "Lock", "Do", "Swap"}, s.Sel.Name) {
+				add(s.X)
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// rootOf is the name that an expression begins with: x of x.f[i], *x and x[T].
+func rootOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return rootOf(e.X)
+	case *ast.IndexExpr:
+		return rootOf(e.X)
+	case *ast.IndexListExpr:
+		return rootOf(e.X)
+	case *ast.SliceExpr:
+		return rootOf(e.X)
+	case *ast.StarExpr:
+		return rootOf(e.X)
+	case *ast.ParenExpr:
+		return rootOf(e.X)
+	}
+	return ""
+}
