@@ -112,6 +112,8 @@ func (a *Agent) Handle(ctx context.Context, d queue.Delivery) error {
 		return a.drop(c)
 	}
 	res := a.attempt(c)
+	// An earlier delivery may have called the service and died before it replied.
+	res.doubt = res.doubt || res.outcome == task.FailedPermanently && d.Receives > 1
 	if c.late() {
 		return a.drop(c)
 	}
@@ -159,6 +161,8 @@ type result struct {
 	output     json.RawMessage
 	err        error
 	retryAfter time.Duration
+	// doubt: it failed permanently, and there may be an effect all the same.
+	doubt bool
 }
 
 // attempt calls the work until it succeeds, is refused for good, or no further
@@ -173,7 +177,7 @@ func (a *Agent) attempt(c *call) result {
 			return result{outcome: task.Succeeded, output: out}
 		}
 		if IsPermanent(err) {
-			return result{outcome: task.FailedPermanently, err: err}
+			return result{outcome: task.FailedPermanently, err: err, doubt: try > 1 || isUnusable(err)}
 		}
 		failed := result{outcome: task.FailedTransiently, err: err, retryAfter: Wait(err)}
 		if try >= a.retry.Attempts {
@@ -203,7 +207,7 @@ func (a *Agent) try(c *call) (out json.RawMessage, err error) {
 
 func (a *Agent) reply(ctx context.Context, r *task.Request, res result) error {
 	reply := task.Reply{Task: r.Task, Step: r.Step, Undo: r.Undo, Attempt: r.Attempt, LockedBy: r.LockedBy,
-		Outcome: res.outcome, Output: res.output, RetryAfterMs: wholeMillis(res.retryAfter)}
+		Outcome: res.outcome, Output: res.output, Doubt: res.doubt, RetryAfterMs: wholeMillis(res.retryAfter)}
 	if res.err != nil {
 		reply.Error = cutText(res.err, task.MaxError)
 	}

@@ -15,6 +15,21 @@ func Permanent(err error) error {
 	return &permanentError{err}
 }
 
+// Unusable marks err as permanent too, but for a call that had its effect: the
+// service said yes, and its answer can't be used. The step is not retried, and
+// undone if the task is. Unusable(nil) is nil.
+func Unusable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{&unusableError{err}}
+}
+
+func isUnusable(err error) bool {
+	var u *unusableError
+	return errors.As(err, &u)
+}
+
 // IsPermanent reports whether Permanent marked err or an error it wraps.
 func IsPermanent(err error) bool {
 	var p *permanentError
@@ -44,6 +59,11 @@ type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
+
+type unusableError struct{ err error }
+
+func (e *unusableError) Error() string { return e.err.Error() }
+func (e *unusableError) Unwrap() error { return e.err }
 
 type waitError struct {
 	err  error

@@ -21,16 +21,16 @@ func checkOutput(out json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if !utf8.Valid(out) {
-		return nil, Permanent(fmt.Errorf("output of %d bytes is not valid UTF-8: the agent must return JSON", len(out)))
+		return nil, Unusable(fmt.Errorf("output of %d bytes is not valid UTF-8: the agent must return JSON", len(out)))
 	}
 	var b bytes.Buffer
 	b.Grow(len(out))
 	if err := json.Compact(&b, out); err != nil {
-		return nil, Permanent(fmt.Errorf("output of %d bytes is not valid JSON: %w", len(out), err))
+		return nil, Unusable(fmt.Errorf("output of %d bytes is not valid JSON: %w", len(out), err))
 	}
 	compact := escapeNoncharacters(b.Bytes())
 	if len(compact) > task.MaxOutput {
-		return nil, Permanent(fmt.Errorf("output has %d bytes: at most %d are allowed: return a reference instead", len(compact), task.MaxOutput))
+		return nil, Unusable(fmt.Errorf("output has %d bytes: at most %d are allowed: return a reference instead", len(compact), task.MaxOutput))
 	}
 	if string(compact) == "null" {
 		return nil, nil

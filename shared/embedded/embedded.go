@@ -7,9 +7,10 @@
 // the same attempts and the same idempotency keys. A kill at any moment loses
 // nothing that was acknowledged, and work in flight goes on at once.
 //
-// Memory is bounded: when the queues hold Config.InFlight messages, new tasks
-// are recorded without a claim; they stay in the table, due at once, and the
-// Supervisor fetches them, oldest first, when there is room.
+// Memory is bounded, and services get no more than they can take: when the
+// queues are full (see Config.InFlight), new tasks are recorded without a claim;
+// they stay in the table, and the Supervisor fetches them, oldest first, when
+// there is room.
 //
 // It assumes nothing of being alone beyond its file and its memory: locks are
 // LockedBy and version, as everywhere in Triad.
@@ -62,7 +63,9 @@ type Config struct {
 	Definitions Definitions
 	Agents      map[string]Agent
 	// InFlight is how many messages the queues may hold before new tasks are
-	// held back. Defaults to 4,096.
+	// held back. Defaults to 4,096. They are held back sooner when the queue of
+	// one agent holds twice as many requests as it works on at once: a request's
+	// CompleteBy runs while it waits.
 	InFlight int
 	// Sweep is the Supervisor's period. Defaults to 1 s.
 	Sweep time.Duration
@@ -98,9 +101,12 @@ type Engine struct {
 	scheduler  *scheduler.Scheduler
 	agents     map[string]*agent.Agent
 	// backlog is true while held tasks wait in the table: those submitted
-	// meanwhile are held too, so that the oldest go first.
+	// meanwhile are held too, so that the oldest go first. held wakes who
+	// brings them back.
 	backlog    atomic.Bool
+	held       chan struct{}
 	unfinished atomic.Int64
+	swept      atomic.Int64 // when the last sweep ended without an error, Millis
 }
 
 func (c Config) withDefaults() Config {
@@ -129,8 +135,9 @@ func (c Config) withDefaults() Config {
 // wait.
 func New(c Config) (*Engine, error) {
 	c = c.withDefaults()
-	e := &Engine{config: c, Instance: instance(), agents: map[string]*agent.Agent{}}
+	e := &Engine{config: c, Instance: instance(), agents: map[string]*agent.Agent{}, held: make(chan struct{}, 1)}
 	e.unfinished.Store(int64(c.Unfinished))
+	e.swept.Store(c.Clock().UnixMilli())
 	e.queues = newQueues(c)
 	e.core = engine.New(engine.Config{
 		Instance: e.Instance, Store: c.Store, Workflows: c.Definitions, Queues: e.queues,
@@ -141,16 +148,21 @@ func New(c Config) (*Engine, error) {
 	})
 	e.Operator = operator.New(e.core)
 	e.scheduler = scheduler.New(e.core, c.Ledger)
-	e.supervisor = supervisor.New(supervisor.Config{Engine: e.core, Room: e.room})
+	e.supervisor = supervisor.New(supervisor.Config{Engine: e.core})
 	for name, a := range c.Agents {
+		if a.Concurrency == 0 {
+			a.Concurrency = defaultConcurrency
+			c.Agents[name] = a
+		}
 		made, err := e.agent(name, a)
 		if err != nil {
 			return nil, err
 		}
 		e.agents[name] = made
 	}
-	// Until the first sweep it is not known whether held tasks wait.
-	e.backlog.Store(c.Unfinished > 0)
+	if c.Unfinished > 0 {
+		e.holds() // it is not known yet whether held tasks wait
+	}
 	return e, nil
 }
 
@@ -168,6 +180,9 @@ func (e *Engine) agent(name string, a Agent) (*agent.Agent, error) {
 	}
 	return made, nil
 }
+
+// defaultConcurrency is how many calls an agent makes at once.
+const defaultConcurrency = 64
 
 // instance is a name for this process start that no other has: 8 characters.
 func instance() string { return strings.ToLower(rand.Text()[:8]) }
@@ -196,6 +211,16 @@ func (e *Engine) Unfinished() int { return int(e.unfinished.Load()) }
 // Full reports that no more submissions should be taken on now.
 func (e *Engine) Full() bool { return e.Unfinished() >= e.config.MaxUnfinished }
 
+// Ready says what keeps the engine from its work: nil when a sweep has ended
+// without an error of late.
+func (e *Engine) Ready() error {
+	last := time.UnixMilli(e.swept.Load())
+	if since := e.config.Clock().Sub(last); since > 10*e.config.Sweep+10*time.Second {
+		return fmt.Errorf("the Supervisor has not swept since %s: the log says why", last.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
 // Depths is how many messages each queue holds, by name.
 func (e *Engine) Depths() map[string]int { return e.queues.depths() }
 
@@ -208,8 +233,29 @@ func (e *Engine) Agents() map[string]agent.Stats {
 	return all
 }
 
-// room is how many more messages the queues may hold.
-func (e *Engine) room() int { return max(0, e.config.InFlight-e.queues.total()) }
+// room is how many more requests the queues may hold.
+func (e *Engine) room() int {
+	room := e.config.InFlight - e.queues.total()
+	for name, a := range e.config.Agents {
+		room = min(room, 2*a.Concurrency-e.queues.waiting(name))
+	}
+	return max(0, room)
+}
 
 // hold reports that a new task must wait in the table.
-func (e *Engine) hold() bool { return e.backlog.Load() || e.room() == 0 }
+func (e *Engine) hold() bool {
+	if !e.backlog.Load() && e.room() > 0 {
+		return false
+	}
+	e.holds()
+	return true
+}
+
+// holds notes that held tasks wait, or are about to.
+func (e *Engine) holds() {
+	e.backlog.Store(true)
+	select {
+	case e.held <- struct{}{}:
+	default: // known already
+	}
+}

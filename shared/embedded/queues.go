@@ -7,6 +7,8 @@ import (
 	"triad/shared/engine"
 	"triad/shared/queue"
 	"triad/shared/queue/memqueue"
+	"triad/shared/store"
+	"triad/shared/task"
 )
 
 // queues are the scheduler queue and one queue per agent, in memory.
@@ -15,7 +17,9 @@ import (
 // the queue itself, so a message comes back when its handler gives it back, and
 // never while an agent is still at work. Their capacity is far above
 // Config.InFlight, which bounds them: that limit holds submissions back, and is
-// no reason to refuse the reply of a task under way.
+// no reason to refuse the reply of a task under way. A message is tried for hours
+// (the consumer waits up to half a minute between two tries) before it is a dead
+// letter: when the disk is full for a while, no reply is lost.
 type queues struct {
 	scheduler *memqueue.Queue
 	agents    map[string]*memqueue.Queue
@@ -24,17 +28,35 @@ type queues struct {
 const (
 	visibility = 24 * time.Hour
 	capacity   = 1 << 20
+
+	maxReceives = 1000
 )
 
 func newQueues(c Config) *queues {
 	open := func(name string) *memqueue.Queue {
-		return memqueue.New(memqueue.Config{Name: name, Visibility: visibility, Capacity: capacity})
+		return memqueue.New(memqueue.Config{
+			Name: name, Visibility: visibility, Capacity: capacity, MaxReceives: maxReceives, DeadLetter: dead(c, name),
+		})
 	}
 	q := &queues{scheduler: open(queue.Scheduler), agents: map[string]*memqueue.Queue{}}
 	for name := range c.Agents {
 		q.agents[name] = open(queue.AgentQueue(name))
 	}
 	return q
+}
+
+// dead captures a dead letter where operators see it. Its task comes back by its
+// deadline all the same.
+func dead(c Config, name string) func(queue.Delivery) {
+	return func(d queue.Delivery) {
+		err := c.Ledger.Reject(context.Background(), store.Rejected{
+			Queue: name, Body: d.Body, At: task.At(c.Clock()),
+			Reason: "could not be handled again and again; the log says why, and the task's deadline brings it back",
+		})
+		if err != nil {
+			c.Logger.Error("capturing a dead letter", "queue", name, "error", err)
+		}
+	}
 }
 
 // Scheduler implements engine.Queues.
@@ -63,6 +85,9 @@ func (q *queues) total() int {
 	}
 	return n
 }
+
+// waiting counts the requests of one agent, those it works on included.
+func (q *queues) waiting(agent string) int { return depth(q.agents[agent]).Total() }
 
 // depth of a queue in memory is exact and never fails.
 func depth(q *memqueue.Queue) queue.Depth {

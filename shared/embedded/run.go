@@ -26,18 +26,16 @@ func (e *Engine) Run(ctx context.Context) error {
 		}).Run(working)
 	})
 	for name, a := range e.agents {
-		concurrency := e.config.Agents[name].Concurrency
-		if concurrency == 0 {
-			concurrency = 64
-		}
 		g.Go(func() error {
 			return e.consumer(consumer.Config{
-				Name: queue.AgentQueue(name), Queue: e.queues.agents[name], Handle: a.Handle, Concurrency: concurrency,
+				Name: queue.AgentQueue(name), Queue: e.queues.agents[name], Handle: a.Handle,
+				Concurrency: e.config.Agents[name].Concurrency,
 			}).Run(working)
 		})
 	}
 	g.Go(func() error { return e.redeliver(working) })
 	g.Go(func() error { return e.sweep(working) })
+	g.Go(func() error { return e.admit(working) })
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("running the engine: %w", err)
 	}
@@ -52,62 +50,58 @@ func (e *Engine) consumer(c consumer.Config) *consumer.Consumer {
 // breather is how long a full engine waits before it looks for room again.
 const breather = 5 * time.Millisecond
 
-// redeliverPage is the most tasks that are read at once to be woken.
-const redeliverPage = 200
+// maxPage is the most tasks that are read at once to be woken.
+const maxPage = 200
 
-// redeliver wakes every unfinished task of the file once, earliest deadline
-// first, at the pace of the room in the queues: the messages of the process
-// before are lost, and the records imply them.
+// redeliver wakes every task of the file that had been claimed, once, earliest
+// deadline first, at the pace of the room in the queues: the messages of the
+// process before are lost, and the records imply them.
 func (e *Engine) redeliver(ctx context.Context) error {
 	if e.config.Unfinished == 0 {
 		return nil
 	}
-	q := store.DueQuery{Before: task.Millis(math.MaxInt64)}
-	for {
-		room, err := e.awaitRoom(ctx)
-		if err != nil {
-			return err
-		}
-		q.Limit = min(room, redeliverPage)
-		page, err := e.config.Store.Due(ctx, q)
-		if err != nil {
-			return fmt.Errorf("reading the unfinished tasks: %w", err)
-		}
-		for _, row := range page.Rows {
-			if err := e.core.Wake(ctx, task.Wake{Task: row.ID}, true); err != nil {
-				return err
+	for q := (store.DueQuery{Before: task.Millis(math.MaxInt64)}); ; {
+		if q.Limit = min(e.room(), maxPage); q.Limit > 0 {
+			next, err := e.redeliverPage(ctx, q)
+			if err == nil && next == "" {
+				return nil
 			}
-		}
-		if page.Next == "" {
-			return nil
-		}
-		q.Cursor = page.Next
-	}
-}
-
-// awaitRoom returns how much room the queues have, once they have any. To wait
-// for more would be to wait for sweeps, which take what room there is, to find
-// nothing.
-func (e *Engine) awaitRoom(ctx context.Context) (int, error) {
-	for {
-		if room := e.room(); room > 0 {
-			return room, nil
+			if err == nil {
+				q.Cursor = next
+				continue
+			}
+			e.config.Logger.Error("waking the tasks of before; it is tried again", "error", err)
 		}
 		if err := pause(ctx, breather); err != nil {
-			return 0, err
+			return err
 		}
 	}
 }
 
-// sweep runs the Supervisor: every Config.Sweep, and at once as long as there
-// is more to do than the queues have room for.
+func (e *Engine) redeliverPage(ctx context.Context, q store.DueQuery) (next string, err error) {
+	page, err := e.config.Store.Due(ctx, q)
+	if err != nil {
+		return "", fmt.Errorf("reading the unfinished tasks: %w", err)
+	}
+	for _, row := range page.Rows {
+		if err := e.core.Wake(ctx, task.Wake{Task: row.ID}, true); err != nil {
+			return "", err
+		}
+	}
+	return page.Next, nil
+}
+
+// sweep runs the Supervisor every Config.Sweep, and again at once when its cap
+// ended a sweep.
 func (e *Engine) sweep(ctx context.Context) error {
 	for {
 		report, err := e.supervisor.Sweep(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.config.Logger.Error("sweeping; the next sweep tries again", "error", err)
 		}
-		e.backlog.Store(report.More)
+		if err == nil {
+			e.swept.Store(e.config.Clock().UnixMilli())
+		}
 		if e.config.Swept != nil {
 			e.config.Swept(report, err)
 		}
@@ -119,6 +113,41 @@ func (e *Engine) sweep(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// admit has held tasks brought back as there is room for them.
+func (e *Engine) admit(ctx context.Context) error {
+	for {
+		room := e.room()
+		report, err := e.supervisor.Admit(ctx, room)
+		if err != nil && ctx.Err() == nil {
+			e.config.Logger.Error("bringing back held tasks; it is tried again", "error", err)
+		}
+		if err == nil && room > 0 {
+			e.backlog.Store(report.More)
+		}
+		if err := e.awaitHeld(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitHeld waits until there may be held tasks to bring back: a moment while it
+// is known that there are, else until one is held. It looks now and then all the
+// same.
+func (e *Engine) awaitHeld(ctx context.Context) error {
+	if e.backlog.Load() {
+		return pause(ctx, breather)
+	}
+	t := time.NewTimer(e.config.Sweep)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.held:
+	case <-t.C:
+	}
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

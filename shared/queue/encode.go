@@ -8,8 +8,8 @@ import (
 	"triad/shared/task"
 )
 
-// EncodeRequest gives what Encode(r) gives, but for HTML escapes and the white
-// space of raw fields, in one allocation. r.Input and r.Output must be valid
+// EncodeRequest gives what Encode(r) gives, but for the white space of raw
+// fields, in one allocation. r.Input and r.Output must be valid
 // JSON.
 func EncodeRequest(r *task.Request) []byte {
 	b := make([]byte, 0, 220+2*len(r.Task)+2*len(r.Step)+len(r.Agent)+len(r.Workflow)+len(r.Input)+len(r.Output))
@@ -48,9 +48,8 @@ func appendRaw(b []byte, name string, raw json.RawMessage) []byte {
 	return append(append(b, name...), raw...)
 }
 
-// EncodeReply gives what Encode(ToScheduler{Reply: r}) gives, but for HTML
-// escapes and the white space of r.Output, in one allocation. r.Output must be
-// valid JSON.
+// EncodeReply gives what Encode(ToScheduler{Reply: r}) gives, but for the white
+// space of r.Output, in one allocation. r.Output must be valid JSON.
 func EncodeReply(r *task.Reply) []byte {
 	b := make([]byte, 0, 160+len(r.Task)+len(r.Step)+len(r.LockedBy)+len(r.Output)+len(r.Error))
 	b = append(b, `{"reply":{"task":`...)
@@ -70,6 +69,9 @@ func EncodeReply(r *task.Reply) []byte {
 	if r.Error != "" {
 		b = append(b, `,"error":`...)
 		b = appendString(b, r.Error)
+	}
+	if r.Doubt {
+		b = append(b, `,"doubt":true`...)
 	}
 	if r.RetryAfterMs != 0 {
 		b = append(b, `,"retryAfterMs":`...)

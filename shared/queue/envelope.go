@@ -94,9 +94,18 @@ func DecodeRequest(body []byte) (task.Request, error) {
 	return r, nil
 }
 
-// Encode gives the body of a message. It can't fail for the types of this
-// package and of package task; an invalid raw JSON field is a programmer error.
-func Encode(v any) ([]byte, error) { return json.Marshal(v) }
+// Encode gives the body of a message, with < > & as they are. It can't fail for
+// the types of this package and of package task; an invalid raw JSON field is a
+// programmer error.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
 
 func decodeStrictly(body []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))

@@ -215,6 +215,8 @@ func plainReply(w *wire) *task.Reply {
 			r.Output = w.raw()
 		case "error":
 			r.Error = w.text()
+		case "doubt":
+			r.Doubt = w.yes()
 		case "retryAfterMs":
 			r.RetryAfterMs = w.number()
 		default:

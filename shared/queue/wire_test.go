@@ -79,7 +79,7 @@ func TestEveryFieldIsEncoded(t *testing.T) {
 	t.Parallel()
 	odd := "a\"\\\x01é<\u2028"
 	p := task.Reply{Task: "o-1", Step: odd, Undo: true, Attempt: 7, LockedBy: odd, Outcome: task.Outcome(odd),
-		Output: json.RawMessage(`{"a":[1,"é"]}`), Error: odd, RetryAfterMs: 12}
+		Output: json.RawMessage(`{"a":[1,"é"]}`), Error: odd, Doubt: true, RetryAfterMs: 12}
 	r := task.Request{Task: "o-1", Workflow: odd, Step: odd, Agent: odd, Undo: true, Attempt: 7, LockedBy: odd,
 		CompleteBy: 9, Key: odd, Input: json.RawMessage(`[1]`), Output: json.RawMessage(`{"a":2}`), Tenant: odd}
 	gotReply, err := DecodeToScheduler(EncodeReply(&p))
@@ -155,6 +155,6 @@ func reply(t *rapid.T) *task.Reply {
 	return &task.Reply{
 		Task: task.ID(word.Draw(t, "task")), Step: word.Draw(t, "step"), Attempt: rapid.IntRange(1, 99).Draw(t, "attempt"),
 		LockedBy: word.Draw(t, "owner"), Outcome: task.FailedTransiently, Output: json.RawMessage(value.Draw(t, "output")),
-		Error: word.Draw(t, "error"), RetryAfterMs: rapid.Int64Range(1, 1<<40).Draw(t, "retry"),
+		Error: word.Draw(t, "error"), Doubt: rapid.Bool().Draw(t, "doubt"), RetryAfterMs: rapid.Int64Range(1, 1<<40).Draw(t, "retry"),
 	}
 }

@@ -69,7 +69,7 @@ func event(m queue.ToScheduler, again bool) task.Event {
 		return task.Event{
 			Kind: task.Replied, Redelivery: again,
 			Step: r.Step, Undo: r.Undo, Attempt: r.Attempt, LockedBy: r.LockedBy,
-			Outcome: r.Outcome, Output: r.Output, Error: r.Error,
+			Outcome: r.Outcome, Output: r.Output, Error: r.Error, Doubt: r.Doubt,
 			RetryAfter: time.Duration(r.RetryAfterMs) * time.Millisecond,
 		}
 	case m.Extend != nil:
@@ -79,8 +79,8 @@ func event(m queue.ToScheduler, again bool) task.Event {
 			Attempt: x.Attempt, LockedBy: x.LockedBy, CompleteBy: x.CompleteBy,
 		}
 	case m.Wake.Redeliver:
-		return task.Event{Kind: task.Redelivered}
+		return task.Event{Kind: task.Redelivered, Redelivery: again}
 	default:
-		return task.Event{Kind: task.Woken}
+		return task.Event{Kind: task.Woken, Redelivery: again}
 	}
 }

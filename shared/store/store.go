@@ -120,6 +120,7 @@ type Store interface {
 
 // DueQuery asks for a page of a shard of the CompleteBy index.
 type DueQuery struct {
+	// Shard is any whole number, also below zero.
 	Shard  int
 	Before task.Millis
 	// Limit is the most rows to return, at least 1.

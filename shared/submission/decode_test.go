@@ -68,7 +68,7 @@ var bad = []struct {
 	{"a response queue too long", `{"id":"o-1","workflow":"order","order":{"total":1},"responseQueue":"` + strings.Repeat("q", 81) + `"}`, "responseQueue", "81 characters: at most 80", false},
 	{"a hostile tenant", `{"id":"o-1","workflow":"order","order":{"total":1},"tenant":"../x"}`, "tenant", "position 1", false},
 	{"no order", `{"id":"o-1","workflow":"order"}`, "order", "is missing", false},
-	{"an order too large", order("o-1", `{"note":"`+strings.Repeat("x", task.MaxOrder)+`"}`), "order", "at most 196608", true},
+	{"an order too large", order("o-1", `{"note":"`+strings.Repeat("x", task.MaxOrder)+`"}`), "order", "at most 180224", true},
 	{"no workflow", `{"id":"o-1","order":{"total":1}}`, "workflow", "is missing", false},
 	{"an unknown workflow", `{"id":"o-1","workflow":"odrer","order":{"total":1}}`, "workflow", `"odrer"; there are order`, false},
 	{"an unknown version", `{"id":"o-1","workflow":"order@9","order":{"total":1}}`, "workflow", "order@9", false},

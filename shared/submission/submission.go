@@ -104,6 +104,9 @@ func (s *Submission) Submit(ctx context.Context, sub task.Submission) (Receipt, 
 
 func (s *Submission) submit(ctx context.Context, sub task.Submission, again bool) (Receipt, error) {
 	def, err := s.check(sub)
+	if errors.Is(err, ErrInvalid) && s.accepted(ctx, sub) {
+		return s.existing(ctx, sub, again)
+	}
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -127,6 +130,16 @@ func (s *Submission) submit(ctx context.Context, sub task.Submission, again bool
 	return Receipt{Task: d.Task}, nil
 }
 
+// accepted reports that this very submission was accepted before, by rules that
+// have changed since: a newer version of the workflow may ask for other fields.
+func (s *Submission) accepted(ctx context.Context, sub task.Submission) bool {
+	if task.ValidateID(sub.ID) != nil {
+		return false
+	}
+	t, err := s.Engine.Store.Load(ctx, sub.ID)
+	return err == nil && t.OrderHash == sub.Hash()
+}
+
 // send sends what the new task says. The submission is accepted whether or not
 // that works: what could not be sent is found by deadline.
 func (s *Submission) send(ctx context.Context, d task.Decision) {
@@ -147,7 +160,7 @@ func (s *Submission) existing(ctx context.Context, sub task.Submission, again bo
 		return Receipt{Task: t}, fmt.Errorf("task %s: %w: use another id for another order", sub.ID, ErrDifferent)
 	}
 	if again && !t.State.Finished() {
-		if _, err := s.Engine.Act(ctx, t.ID, task.Event{Kind: task.Redelivered}); err != nil {
+		if _, err := s.Engine.Act(ctx, t.ID, task.Event{Kind: task.Redelivered, Redelivery: true}); err != nil {
 			return Receipt{}, err
 		}
 	}

@@ -36,13 +36,11 @@ type Config struct {
 	// Cap is the most tasks that one sweep acts on, so that recovery after an
 	// outage is no storm. Defaults to 1,000.
 	Cap int
-	// Room, if not nil, lowers the cap to what the scheduler queue has room
-	// for. Called once per sweep.
-	Room func() int
 	// Parallel is how many tasks are acted on at once. Defaults to 16.
 	Parallel int
 	// Spread delays the wake-ups of a sweep by a random time of up to this, so
-	// that they don't all arrive at once. Defaults to none.
+	// that they don't all arrive at once. At most half of the 30 s after which a
+	// task that was woken is looked at again. Defaults to none.
 	Spread time.Duration
 	// Seed makes the order of shards and the spread repeatable. Defaults to
 	// a random one.
@@ -89,19 +87,27 @@ const pageSize = 200
 // that can't be read; the others are swept all the same. A task that can't be
 // acted on is logged and counted, and holds up none of the others.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
-	sw := &sweep{s: s, now: s.Engine.Clock(), left: s.Cap}
-	if s.Room != nil {
-		sw.left = min(sw.left, s.Room())
+	return s.sweep(ctx, s.Cap, func(shard int) int { return shard })
+}
+
+// Admit brings back up to room tasks that were recorded without a claim because
+// there was no room for their requests (task.Event.Hold), oldest first. They are
+// in shards of their own, so that however many wait, Sweep is not held up.
+func (s *Supervisor) Admit(ctx context.Context, room int) (Report, error) {
+	if room <= 0 {
+		return Report{}, nil
 	}
-	if sw.left <= 0 {
-		return Report{More: true}, nil
-	}
+	return s.sweep(ctx, room, task.HeldShard)
+}
+
+func (s *Supervisor) sweep(ctx context.Context, limit int, shardOf func(int) int) (Report, error) {
+	sw := &sweep{s: s, now: s.Engine.Clock(), left: limit}
 	s.mu.Lock()
 	order := s.rng.Perm(s.Shards)
 	s.mu.Unlock()
 	var failed error
 	for _, shard := range order {
-		if err := sw.shard(ctx, shard); err != nil {
+		if err := sw.shard(ctx, shardOf(shard)); err != nil {
 			failed = fmt.Errorf("sweeping shard %d: %w", shard, err)
 		}
 	}

@@ -40,6 +40,17 @@ func sweep(t *testing.T, c supervisor.Config) supervisor.Report {
 	return report
 }
 
+// admit brings back all held tasks.
+func admit(t *testing.T, c supervisor.Config) supervisor.Report {
+	t.Helper()
+	c.Seed = 1
+	report, err := supervisor.New(c).Admit(context.Background(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
 func TestALateStepIsResetAndASchedulerWoken(t *testing.T) {
 	t.Parallel()
 	rig := enginetest.New(t)
@@ -78,9 +89,8 @@ func TestTheGuardLetsSmallDifferencesOfClocksPass(t *testing.T) {
 	}
 }
 
-func TestCapAndRoomBoundASweepEarliestFirst(t *testing.T) {
+func TestACapBoundsASweepEarliestFirst(t *testing.T) {
 	t.Parallel()
-	room := func(n int) func() int { return func() int { return n } }
 	cases := []struct {
 		name  string
 		c     supervisor.Config
@@ -91,10 +101,6 @@ func TestCapAndRoomBoundASweepEarliestFirst(t *testing.T) {
 		{"a cap above what is there", supervisor.Config{Cap: 11}, 10, false},
 		{"a cap of what is there", supervisor.Config{Cap: 10}, 10, false},
 		{"a cap", supervisor.Config{Cap: 3}, 3, true},
-		{"room below the cap", supervisor.Config{Cap: 5, Room: room(2)}, 2, true},
-		{"room above the cap", supervisor.Config{Cap: 5, Room: room(9)}, 5, true},
-		{"no room", supervisor.Config{Room: room(0)}, 0, true},
-		{"less than no room", supervisor.Config{Room: room(-1)}, 0, true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,7 +152,7 @@ func TestEveryPageOfEveryShardIsSwept(t *testing.T) {
 		for i := range n {
 			rig.Submit(p, task.ID(fmt.Sprintf("o-%03d", i)))
 		}
-		if report := sweep(t, supervisor.Config{Engine: p.Engine, Shards: shards}); report.Looked != n || report.Acted != n || report.More {
+		if report := admit(t, supervisor.Config{Engine: p.Engine, Shards: shards}); report.Looked != n || report.Acted != n || report.More {
 			t.Errorf("%d shards: %+v, want all of %d", shards, report, n)
 		}
 	}
@@ -206,6 +212,7 @@ func TestTheSpreadDelaysWakeUpsBelowItsBoundAndRepeatably(t *testing.T) {
 			rig.Submit(p, task.ID(fmt.Sprintf("held-%02d", i)))
 		}
 		sweep(t, supervisor.Config{Engine: p.Engine, Parallel: 1, Spread: spread})
+		admit(t, supervisor.Config{Engine: p.Engine, Parallel: 1, Spread: spread})
 		d, err := rig.Queues.ToScheduler.Depth(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -235,9 +242,17 @@ func TestHeldTasksAreBroughtBackInOrder(t *testing.T) {
 		rig.Submit(p, task.ID(fmt.Sprintf("o-%d", i)))
 		rig.Clock.Advance(time.Millisecond)
 	}
-	s := supervisor.New(supervisor.Config{Engine: p.Engine, Room: func() int { return 3 }})
+	s := supervisor.New(supervisor.Config{Engine: p.Engine})
+	if report := sweep(t, supervisor.Config{Engine: p.Engine}); report.Looked != 0 {
+		t.Errorf("a sweep looked at %d held tasks, want none", report.Looked)
+	}
+	for _, room := range []int{0, -1} {
+		if report, err := s.Admit(context.Background(), room); err != nil || report != (supervisor.Report{}) {
+			t.Errorf("without room: %+v, %v", report, err)
+		}
+	}
 	for first := 0; first < 9; first += 3 {
-		if report, err := s.Sweep(context.Background()); err != nil || report.Acted != 3 || report.More != (first < 6) {
+		if report, err := s.Admit(context.Background(), 3); err != nil || report.Acted != 3 || report.More != (first < 6) {
 			t.Fatalf("sweep: %+v, %v", report, err)
 		}
 		woken := map[task.ID]bool{}

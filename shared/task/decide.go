@@ -203,6 +203,9 @@ func (c *change) moveTask(to State, why Cause) {
 	t := &c.d.Task
 	c.permit(Transition{OfTask, t.State, to, why})
 	c.d.Moves = append(c.d.Moves, Move{From: t.State, To: to, Cause: why})
+	if t.State == Pending && t.Shard < 0 {
+		t.Shard = HeldShard(t.Shard) // held no more
+	}
 	t.State = to
 }
 

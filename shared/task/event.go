@@ -17,7 +17,7 @@ const (
 	Woken Kind = "woken"
 	// Redelivered: messages may have been lost (a restart): say again what the
 	// record implies, with the same attempts and tokens, but for what instance
-	// Event.By claimed itself.
+	// Event.By claimed itself, unless Event.Redelivery is set.
 	Redelivered Kind = "redelivered"
 	// Replied: an agent answered a request.
 	Replied Kind = "replied"
@@ -53,8 +53,8 @@ type Outcome string
 const (
 	// Succeeded: the effect is there.
 	Succeeded Outcome = "succeeded"
-	// FailedPermanently: the service refused for good and there is no effect;
-	// trying again would give the same answer.
+	// FailedPermanently: trying again would give the same answer. There is no
+	// effect, unless the reply says that there is doubt.
 	FailedPermanently Outcome = "failed permanently"
 	// FailedTransiently: another try may succeed; whether there is an effect is
 	// not known.
@@ -79,7 +79,7 @@ type Event struct {
 	// Submission: Submitted.
 	Submission *Submission
 	// Hold: Submitted. The task is recorded, but nothing is claimed, because
-	// there is no room for its requests; the index brings it back.
+	// there is no room for its requests; the index, in HeldShard, brings it back.
 	Hold bool
 	// Shards: Submitted. Number of index shards; 0 counts as 1.
 	Shards int
@@ -90,11 +90,13 @@ type Event struct {
 	LockedBy string
 	// Undo: Replied, Extended. The request was one to undo.
 	Undo bool
-	// Outcome, Output, Error, RetryAfter: Replied. RetryAfter is the least wait
-	// the service asked for; zero for none.
+	// Outcome, Output, Error, Doubt, RetryAfter: Replied. Doubt says that there
+	// may be an effect though the attempt failed permanently. RetryAfter is the
+	// least wait the service asked for; zero for none.
 	Outcome    Outcome
 	Output     json.RawMessage
 	Error      string
+	Doubt      bool
 	RetryAfter time.Duration
 	// CompleteBy: Extended. The new deadline asked for; at most 24 h ahead are
 	// granted at once.

@@ -21,20 +21,20 @@ func (c *change) submitted() {
 	c.moveTask(Pending, BecauseSubmitted)
 	c.verdict(Applied, "")
 	c.tellReceived()
-	if !c.e.Hold {
-		c.advance()
-	}
-}
-
-// woken goes on with the task.
-func (c *change) woken() {
-	if c.d.Task.State.Finished() {
-		c.verdict(Idle, "the task has finished")
+	if c.e.Hold {
+		t.Shard = HeldShard(t.Shard)
 		return
 	}
-	c.elapse()
 	c.advance()
-	c.judge(Idle, "nothing is due")
+}
+
+// woken goes on with the task. When its message had been received before, what
+// its first handling committed may never have been said.
+func (c *change) woken() {
+	if c.e.Redelivery {
+		c.repeat(func(*StepState) bool { return true })
+	}
+	c.goOn()
 }
 
 // judge sets Applied if anything was moved or touched, else the verdict given.
@@ -57,15 +57,25 @@ func (c *change) elapse() {
 }
 
 // redelivered says again what the record implies, but for what this very
-// instance claimed, and goes on.
+// instance claimed (unless this event itself comes again), and goes on.
 func (c *change) redelivered() {
-	c.repeat(func(s *StepState) bool { return s.LockedBy != c.e.By })
+	c.repeat(func(s *StepState) bool { return s.LockedBy != c.e.By || c.e.Redelivery })
+	c.goOn()
+}
+
+// goOn starts what can start. When nothing does, the verdict tells whether
+// something is said again.
+func (c *change) goOn() {
 	if !c.d.Task.State.Finished() {
 		c.elapse()
 		c.advance()
 	}
+	why := "nothing is due"
+	if c.was.State.Finished() {
+		why = "the task has finished"
+	}
 	said := len(c.d.Requests)+len(c.d.Wakes) > 0 || c.d.Says()
-	if c.judge(Idle, "nothing to say again"); c.d.Verdict == Idle && said {
+	if c.judge(Idle, why); c.d.Verdict == Idle && said {
 		c.verdict(Repeated, "messages may have been lost")
 	}
 }
@@ -112,6 +122,9 @@ func (c *change) replied() {
 	case c.e.Outcome == Succeeded:
 		c.succeed(i, BecauseSucceeded, c.e.Output)
 	case c.e.Outcome == FailedPermanently:
+		if c.e.Doubt && !c.e.Undo {
+			c.step(i).Doubt = true
+		}
 		c.failed(i, FailedPermanently, c.e.Error, 0)
 	default:
 		c.failed(i, FailedTransiently, c.e.Error, c.e.RetryAfter)

@@ -65,6 +65,9 @@ type Reply struct {
 	// Output is JSON, at most MaxOutput bytes.
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  string          `json:"error,omitempty"`
+	// Doubt goes with a permanent failure whose effect may exist all the same: an
+	// earlier call of the attempt got no answer, or the answer can't be used.
+	Doubt bool `json:"doubt,omitempty"`
 	// RetryAfterMs is the least wait before the next attempt, milliseconds.
 	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
 }

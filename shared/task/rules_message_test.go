@@ -109,7 +109,7 @@ func redeliveryRules() []rule {
 		{"leaves out what is past its CompleteBy", func(s *script) {
 			s.start(sequence("a"))
 			s.from("two").after(10 * time.Second).redelivered()
-			s.verdict(task.Idle, "nothing to say again")
+			s.verdict(task.Idle, "nothing is due")
 		}},
 		{"asks again to be woken for a retry and a timer", func(s *script) {
 			s.start(flow(work("a"), timer("t", time.Minute, after())))

@@ -38,8 +38,9 @@ func (m Millis) Until(now Millis) time.Duration {
 const (
 	// MaxID is the longest task id.
 	MaxID = 128
-	// MaxOrder is the largest order a submission may carry.
-	MaxOrder = 192 << 10
+	// MaxOrder is the largest order a submission may carry. With MaxOutput it
+	// leaves room in a message (256 KB) for what else a request holds.
+	MaxOrder = 176 << 10
 	// MaxOutput is the largest output a step may return. A larger one is a
 	// permanent failure of the step: it would be too large on every retry.
 	MaxOutput = 64 << 10
@@ -99,7 +100,8 @@ type Task struct {
 	// not have been sent and no message would bring them back: the task then
 	// stays in the index until they are (see Release).
 	Owing bool
-	// Shard is the partition of the CompleteBy index that the task is in.
+	// Shard is the partition of the CompleteBy index that the task is in: 0 and
+	// up, or HeldShard of that while it is held.
 	Shard int
 	// ResponseQueue is where notices go; empty for none.
 	ResponseQueue string
@@ -138,8 +140,9 @@ type StepState struct {
 	FailureCount int
 	// Waits counts the extended waits that were taken.
 	Waits int
-	// Doubt is true when an attempt ended without a definite answer (timed
-	// out, failed transiently): the effect may exist, so undo covers the step.
+	// Doubt is true when an attempt ended without a definite answer (timed out,
+	// failed transiently, or refused after a call that got no answer): the
+	// effect may exist, so undo covers the step.
 	Doubt bool
 	// Undo is true once the step's undo has been claimed or asked for: the
 	// states Error and Compensating then speak of the undo.

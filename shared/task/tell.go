@@ -96,6 +96,11 @@ func (s Submission) Hash() string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 
+// HeldShard is the shard in which a task of a shard is indexed while it is held:
+// below zero, so that held tasks don't stand before those that are overdue. It is
+// its own inverse.
+func HeldShard(shard int) int { return -1 - shard }
+
 // shardOf spreads tasks over the shards of the index.
 func shardOf(id ID, shards int) int {
 	if shards == 1 {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,12 +17,13 @@ import (
 
 // DevCommand runs everything on this machine until interrupted.
 type DevCommand struct {
-	Data          string `default:".local/triad.db" placeholder:"FILE" help:"The store's file; made if need be (${default})."`
-	Listen        string `default:"127.0.0.1:7070" placeholder:"ADDRESS" help:"Address of the HTTP API (${default}). It knows no users: keep it on this machine."`
-	Workflows     string `placeholder:"DIR" help:"Directory of workflows and agents.yaml. The samples when not given."`
-	Services      bool   `help:"Also run the reference services of the sample workflows, on 127.0.0.1:7080."`
-	MaxUnfinished int    `placeholder:"N" help:"Refuse submissions while so many tasks are unfinished (5,000,000)."`
-	Verbose       bool   `help:"Log every transition."`
+	Data          string        `default:".local/triad.db" placeholder:"FILE" help:"The store's file; made if need be (${default})."`
+	Listen        string        `default:"127.0.0.1:7070" placeholder:"ADDRESS" help:"Address of the HTTP API (${default}). It knows no users: keep it on this machine."`
+	Workflows     string        `placeholder:"DIR" help:"Directory of workflows and agents.yaml. The samples when not given."`
+	Services      bool          `help:"Also run the reference services of the sample workflows, on 127.0.0.1:7080."`
+	MaxUnfinished int           `placeholder:"N" help:"Refuse submissions while so many tasks are unfinished (5,000,000)."`
+	Sweep         time.Duration `default:"1s" help:"Period of the Supervisor (${default})."`
+	Verbose       bool          `help:"Log every transition."`
 }
 
 // Help is shown below the flags.
@@ -36,6 +38,9 @@ Examples:
 
 // Run serves until interrupted.
 func (c *DevCommand) Run(ctx context.Context, env *Env) error {
+	if c.Sweep < 10*time.Millisecond {
+		return misused("give a period such as 1s", "--sweep must be at least 10ms")
+	}
 	files, err := workflowFiles(c.Workflows)
 	if err != nil {
 		return err
@@ -43,7 +48,7 @@ func (c *DevCommand) Run(ctx context.Context, env *Env) error {
 	logger := env.logger(c.Verbose)
 	l, err := local.Open(ctx, local.Config{
 		Data: c.Data, Listen: c.Listen, Workflows: files, Lookup: env.Lookup,
-		MaxUnfinished: c.MaxUnfinished, Logger: logger,
+		MaxUnfinished: c.MaxUnfinished, Sweep: c.Sweep, Logger: logger,
 	})
 	if err != nil {
 		return err

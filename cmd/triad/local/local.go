@@ -41,6 +41,8 @@ type Config struct {
 	// MaxUnfinished is how many unfinished tasks are taken on. Zero is the
 	// engine's default.
 	MaxUnfinished int
+	// Sweep is the Supervisor's period. Zero is the engine's default.
+	Sweep time.Duration
 	// Logger gets what operators should know.
 	Logger *slog.Logger
 }
@@ -108,7 +110,7 @@ func (l *Local) engine(ctx context.Context, offers *catalog.Catalog) error {
 	}
 	l.Engine, err = embedded.New(embedded.Config{
 		Store: l.store, Ledger: l.store, Definitions: offers, Agents: agents,
-		Unfinished: unfinished, MaxUnfinished: l.config.MaxUnfinished,
+		Unfinished: unfinished, MaxUnfinished: l.config.MaxUnfinished, Sweep: l.config.Sweep,
 		Observer: metrics, Swept: metrics.Swept, Logger: l.config.Logger,
 	})
 	if err != nil {
@@ -150,7 +152,7 @@ func (l *Local) api(offers *catalog.Catalog, metrics *telemetry.Metrics) http.Ha
 			}
 			return all
 		},
-		Metrics: metrics.Handler(), Logger: l.config.Logger,
+		Metrics: metrics.Handler(), Ready: l.Engine.Ready, Logger: l.config.Logger,
 		Full: func() (time.Duration, bool) { return retryAfter, l.Engine.Full() },
 	})
 }

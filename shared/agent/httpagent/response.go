@@ -34,7 +34,7 @@ func (a *Agent) output(resp *http.Response) (json.RawMessage, error) {
 		return nil, fmt.Errorf("reading the answer of %s: %w", a.cfg.Name, err)
 	}
 	if n > limit {
-		return nil, agent.Permanent(fmt.Errorf("%s answered %d with more than responseLimit, %d bytes: raise the limit or have it answer less",
+		return nil, agent.Unusable(fmt.Errorf("%s answered %d with more than responseLimit, %d bytes: raise the limit or have it answer less",
 			a.cfg.Name, resp.StatusCode, limit))
 	}
 	if !json.Valid(b.Bytes()) {

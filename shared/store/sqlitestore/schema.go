@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"os"
 
 	"triad/shared/store"
 )
@@ -69,6 +70,11 @@ func dsn(path, mode string, pragmas ...string) string {
 // prepare makes the file a store, or checks that it is one. A file that is
 // something else is left as it is.
 func prepare(ctx context.Context, path string) error {
+	// Orders are nobody else's business: a new file is for its owner alone, and
+	// SQLite gives the WAL the same rights.
+	if f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600); err == nil {
+		_ = f.Close() // nothing was written
+	}
 	db, err := sql.Open("sqlite", dsn(path, "rwc"))
 	if err != nil {
 		return err

@@ -1,0 +1,83 @@
+package embedded_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"triad/shared/embedded"
+	"triad/shared/store"
+	"triad/shared/supervisor"
+	"triad/shared/task"
+)
+
+// A request's CompleteBy runs while it waits for its agent, so a burst must wait
+// in the table and not in the queue.
+func TestABurstAtASlowServiceExpiresNothing(t *testing.T) {
+	t.Parallel()
+	const n, concurrency = 100, 4
+	w := newWorld()
+	answers := make(chan struct{})
+	w.gate = func(task.Request) <-chan struct{} { return answers }
+	p := open(t, file(t), w, func(c *embedded.Config) {
+		inventory := c.Agents["inventory"]
+		inventory.Concurrency = concurrency
+		c.Agents["inventory"] = inventory
+	})
+	p.run()
+	p.submit(0, n)
+	held, err := p.store.List(context.Background(), store.ListQuery{State: task.Pending, Limit: n})
+	if err != nil || len(held.Tasks) != n-2*concurrency {
+		t.Errorf("%d tasks are held, %v; want all but %d", len(held.Tasks), err, 2*concurrency)
+	}
+	w.await(t, concurrency, func(task.Request) bool { return true })
+	close(answers)
+	for range n {
+		if got := <-p.ended; got.State != task.Processed || got.FailureCount != 0 {
+			t.Errorf("task %s ended as %s after %d failures, want Processed after none", got.ID, got.State, got.FailureCount)
+		}
+	}
+}
+
+func TestTheSupervisorSweepsAtItsPeriod(t *testing.T) {
+	t.Parallel()
+	swept := make(chan supervisor.Report, 100)
+	p := open(t, file(t), newWorld(), func(c *embedded.Config) {
+		c.Sweep = time.Millisecond
+		c.Swept = func(r supervisor.Report, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			select {
+			case swept <- r:
+			default:
+			}
+		}
+	})
+	stop := p.run()
+	for range 5 {
+		if got := <-swept; got != (supervisor.Report{}) {
+			t.Errorf("a sweep of nothing reports %+v", got)
+		}
+	}
+	stop()
+	if err := p.Ready(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnEngineWhoseSweepsFailIsNotReady(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := open(t, file(t), newWorld(), func(c *embedded.Config) {
+		c.Sweep = time.Second
+		c.Clock = func() time.Time { return now }
+	})
+	now = now.Add(20 * time.Second)
+	if err := p.Ready(); err != nil {
+		t.Errorf("after ten periods and ten seconds: %v", err)
+	}
+	if now = now.Add(time.Second); p.Ready() == nil {
+		t.Error("the engine is ready, and has not swept for 21 seconds")
+	}
+}
