@@ -3,6 +3,7 @@ package queue
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"triad/shared/task"
 )
@@ -13,10 +14,15 @@ import (
 // fraction, strings without escapes. Whatever else it meets, it gives up, and
 // the message is read by package json, which decides alone what is an error.
 type wire struct {
-	b   []byte
+	b []byte
+	// s is b as a string: texts are parts of it, so that all of a message's
+	// take one allocation.
+	s   string
 	i   int
 	bad bool
 }
+
+func newWire(body []byte) *wire { return &wire{b: body, s: string(body)} }
 
 // next moves past c and reports whether it stood there.
 func (w *wire) next(c byte) bool {
@@ -37,12 +43,12 @@ func (w *wire) expect(c byte) {
 func (w *wire) fields(read func(w *wire, name string)) {
 	w.expect('{')
 	for !w.bad && !w.next('}') {
-		name := w.bytes()
+		name := w.text()
 		w.expect(':')
 		if w.bad {
 			return
 		}
-		read(w, string(name))
+		read(w, name)
 		if more := w.next(','); w.i >= len(w.b) || more == (w.b[w.i] == '}') {
 			w.bad = true
 		}
@@ -52,24 +58,22 @@ func (w *wire) fields(read func(w *wire, name string)) {
 // end reports whether everything was read, and nothing is left.
 func (w *wire) end() bool { return !w.bad && w.i == len(w.b) }
 
-// bytes reads a string of printable ASCII without escapes.
-func (w *wire) bytes() []byte {
+// text reads a string of printable ASCII without escapes.
+func (w *wire) text() string {
 	w.expect('"')
 	for start := w.i; w.i < len(w.b); w.i++ {
 		switch c := w.b[w.i]; {
 		case c == '"':
 			w.i++
-			return w.b[start : w.i-1]
+			return w.s[start : w.i-1]
 		case c < 0x20 || c >= 0x7f || c == '\\':
 			w.bad = true
-			return nil
+			return ""
 		}
 	}
 	w.bad = true
-	return nil
+	return ""
 }
-
-func (w *wire) text() string { return string(w.bytes()) }
 
 // number reads a whole number of at most 18 digits.
 func (w *wire) number() int64 {
@@ -77,18 +81,18 @@ func (w *wire) number() int64 {
 	for w.i < len(w.b) && w.b[w.i] >= '0' && w.b[w.i] <= '9' {
 		w.i++
 	}
-	digits := w.b[start:w.i]
+	digits := w.s[start:w.i]
 	if len(digits) == 0 || len(digits) > 18 || digits[0] == '0' && len(digits) > 1 {
 		w.bad = true
 		return 0
 	}
-	n, err := strconv.ParseInt(string(digits), 10, 64)
+	n, err := strconv.ParseInt(digits, 10, 64)
 	w.bad = w.bad || err != nil
 	return n
 }
 
 func (w *wire) yes() bool {
-	if w.i+4 <= len(w.b) && string(w.b[w.i:w.i+4]) == "true" {
+	if strings.HasPrefix(w.s[w.i:], "true") {
 		w.i += 4
 		return true
 	}
@@ -130,7 +134,7 @@ func (w *wire) valid(start int) json.RawMessage {
 
 // plainRequest reads a Request in its plain form.
 func plainRequest(body []byte) (r task.Request, ok bool) {
-	w := &wire{b: body}
+	w := newWire(body)
 	w.fields(func(w *wire, name string) {
 		switch name {
 		case "task":
@@ -166,7 +170,7 @@ func plainRequest(body []byte) (r task.Request, ok bool) {
 
 // plainToScheduler reads a wake-up or a reply in its plain form.
 func plainToScheduler(body []byte) (m ToScheduler, ok bool) {
-	w := &wire{b: body}
+	w := newWire(body)
 	w.fields(func(w *wire, name string) {
 		switch {
 		case name == "wake" && m == ToScheduler{}:

@@ -192,6 +192,7 @@ func (w *world) drawReply(rt *rapid.T, e task.Event) task.Event {
 	e.Outcome = pick(rt, "outcome", task.Succeeded, task.Succeeded, task.Succeeded, task.FailedTransiently,
 		task.FailedTransiently, task.FailedPermanently, "nonsense")
 	e.Output = pick(rt, "output", nil, json.RawMessage(`{"id":7}`), json.RawMessage(`[1,2]`), json.RawMessage("{oops"))
+	e.Doubt = pick(rt, "doubt", false, false, true)
 	e.RetryAfter = pick(rt, "retry after", 0, 0, 5*time.Second, 48*time.Hour)
 	e.Error = "fault"
 	switch rapid.IntRange(0, 19).Draw(rt, "forge") {

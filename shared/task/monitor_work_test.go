@@ -67,7 +67,7 @@ func (m *monitor) replies(o observation) error {
 	switch {
 	case o.e.Outcome == task.Succeeded && keepable(o.e.Output):
 		m.done[o.e.Step] = true
-	case o.e.Outcome != task.FailedPermanently:
+	case o.e.Outcome != task.FailedPermanently || o.e.Doubt:
 		m.doubt[o.e.Step] = true // also when a success can't be kept: its effect is there
 	}
 	return nil

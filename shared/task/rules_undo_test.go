@@ -27,6 +27,16 @@ func (s *script) undoing() {
 
 func failingUndoRules() []rule {
 	return []rule{
+		{"a refusal in doubt is undone like what completed", func(s *script) {
+			s.start(flow(work("a"), work("b", compensate)))
+			s.ok("a")
+			e := s.reply("b", task.FailedPermanently)
+			e.Doubt = true
+			s.do(e)
+			s.want("Compensating: a Processed#1, b Compensating#2")
+			s.ok("b", "a")
+			s.want("Compensated: a Compensated#2, b Compensated#2")
+		}},
 		{"an undo is tried again after its own wait", func(s *script) {
 			s.undoing()
 			s.fails("a")

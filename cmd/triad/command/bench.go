@@ -39,6 +39,7 @@ func (c *BenchCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if c.InFlight < 1 || c.InFlight > 10_000 || c.Steps < 1 || c.Steps > 64 || c.Seconds < 0.3 || c.Backlog < 0 {
 		return misused("see triad bench --help", "--in-flight is 1 to 10,000, --steps 1 to 64, --seconds at least 0.3, --backlog at least 0")
 	}
+	env.tune()
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return fmt.Errorf("making the directory to measure: %w", err)
 	}

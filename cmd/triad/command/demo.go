@@ -37,6 +37,7 @@ Examples:
 
 // Run shows the job.
 func (c *DemoCommand) Run(ctx context.Context, env *Env, g *Globals) error {
+	env.tune()
 	samples, err := c.samples()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,6 +46,7 @@ func (c *DevCommand) Run(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
+	env.tune()
 	logger := env.logger(c.Verbose)
 	l, err := local.Open(ctx, local.Config{
 		Data: c.Data, Listen: c.Listen, Workflows: files, Lookup: env.Lookup,
@@ -76,6 +78,15 @@ func workflowFiles(dir string) (fs.FS, error) {
 		return nil, misused("give the directory that holds agents.yaml", "--workflows %s is not a directory", dir)
 	}
 	return os.DirFS(dir), nil
+}
+
+// tune has the garbage collector run less often, unless GOGC is set: an engine
+// keeps little in memory (what is under way) and makes much garbage, so a heap of
+// a few times as much is small still, and a fifth of the processor time is saved.
+func (e *Env) tune() {
+	if _, set := e.Lookup("GOGC"); !set {
+		debug.SetGCPercent(400)
+	}
 }
 
 // logger writes what operators should know to standard error.

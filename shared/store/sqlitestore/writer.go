@@ -117,6 +117,11 @@ func (w *writer) enqueue(ctx context.Context, op *operation) error {
 		return errClosed
 	}
 	select {
+	case w.queue <- op: // nearly always: there is room
+		return nil
+	default:
+	}
+	select {
 	case w.queue <- op:
 		return nil
 	case <-ctx.Done():
