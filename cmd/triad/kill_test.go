@@ -26,8 +26,10 @@ const (
 	submitters = 16
 	// ordersPerKill is how many orders are accepted between two kills, at most.
 	ordersPerKill = 120
-	// patience is how long anything may take before the test fails.
-	patience = 90 * time.Second
+	// patience is how long anything may take before the test fails: less than the
+	// 30 s after which a wake-up that was lost is repeated, so that a restart must
+	// find all work by itself.
+	patience = 25 * time.Second
 )
 
 // killWorkflow has deadlines far longer than the test: a step in flight at a

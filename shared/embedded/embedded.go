@@ -187,8 +187,12 @@ const defaultConcurrency = 64
 // instance is a name for this process start that no other has: 8 characters.
 func instance() string { return strings.ToLower(rand.Text()[:8]) }
 
-// Decided counts unfinished tasks and hands on to the configured Observer.
+// Decided notes held tasks, counts unfinished ones, and hands on to the configured
+// Observer.
 func (e *Engine) Decided(ev task.Event, d task.Decision) {
+	if ev.Hold {
+		e.holds() // now that it is in the table, it can be brought back
+	}
 	for _, m := range d.Moves {
 		if m.Step != "" {
 			continue
@@ -244,14 +248,10 @@ func (e *Engine) room() int {
 
 // hold reports that a new task must wait in the table.
 func (e *Engine) hold() bool {
-	if !e.backlog.Load() && e.room() > 0 {
-		return false
-	}
-	e.holds()
-	return true
+	return e.backlog.Load() || e.room() == 0
 }
 
-// holds notes that held tasks wait, or are about to.
+// holds notes that held tasks wait.
 func (e *Engine) holds() {
 	e.backlog.Store(true)
 	select {

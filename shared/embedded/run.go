@@ -53,14 +53,28 @@ const breather = 5 * time.Millisecond
 // maxPage is the most tasks that are read at once to be woken.
 const maxPage = 200
 
-// redeliver wakes every task of the file that had been claimed, once, earliest
-// deadline first, at the pace of the room in the queues: the messages of the
-// process before are lost, and the records imply them.
+// redeliver wakes every unfinished task of the file, once, at the pace of the
+// room in the queues: the messages of the process before are lost, and the
+// records imply them. First come those that had been claimed, earliest deadline
+// first; then, once admit has brought back the held tasks that are due, those
+// whose wake-up was lost and would be repeated only later.
 func (e *Engine) redeliver(ctx context.Context) error {
 	if e.config.Unfinished == 0 {
 		return nil
 	}
-	for q := (store.DueQuery{Before: task.Millis(math.MaxInt64)}); ; {
+	if err := e.redeliverShard(ctx, 0); err != nil {
+		return err
+	}
+	for e.backlog.Load() {
+		if err := pause(ctx, breather); err != nil {
+			return err
+		}
+	}
+	return e.redeliverShard(ctx, task.HeldShard(0))
+}
+
+func (e *Engine) redeliverShard(ctx context.Context, shard int) error {
+	for q := (store.DueQuery{Shard: shard, Before: task.Millis(math.MaxInt64)}); ; {
 		if q.Limit = min(e.room(), maxPage); q.Limit > 0 {
 			next, err := e.redeliverPage(ctx, q)
 			if err == nil && next == "" {
