@@ -21,6 +21,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -128,6 +129,13 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Agents = maps.Clone(c.Agents)
+	for name, a := range c.Agents {
+		if a.Concurrency == 0 {
+			a.Concurrency = 64
+			c.Agents[name] = a
+		}
+	}
 	return c
 }
 
@@ -150,10 +158,6 @@ func New(c Config) (*Engine, error) {
 	e.scheduler = scheduler.New(e.core, c.Ledger)
 	e.supervisor = supervisor.New(supervisor.Config{Engine: e.core})
 	for name, a := range c.Agents {
-		if a.Concurrency == 0 {
-			a.Concurrency = defaultConcurrency
-			c.Agents[name] = a
-		}
 		made, err := e.agent(name, a)
 		if err != nil {
 			return nil, err
@@ -180,9 +184,6 @@ func (e *Engine) agent(name string, a Agent) (*agent.Agent, error) {
 	}
 	return made, nil
 }
-
-// defaultConcurrency is how many calls an agent makes at once.
-const defaultConcurrency = 64
 
 // instance is a name for this process start that no other has: 8 characters.
 func instance() string { return strings.ToLower(rand.Text()[:8]) }
