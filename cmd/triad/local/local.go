@@ -173,12 +173,21 @@ func (l *Local) Run(ctx context.Context) error {
 	g.Go(func() error {
 		<-working.Done()
 		cancel() // ends long polls
-		grace, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer done()
-		return l.server.Shutdown(grace)
+		return l.shutdown(context.WithoutCancel(ctx))
 	})
 	g.Go(func() error { return l.Engine.Run(working) })
 	return g.Wait()
+}
+
+// shutdown lets requests under way come to their end for a moment. A connection
+// that was opened and never used counts as under way.
+func (l *Local) shutdown(ctx context.Context) error {
+	grace, done := context.WithTimeout(ctx, 2*time.Second)
+	defer done()
+	if err := l.server.Shutdown(grace); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return l.server.Close()
 }
 
 // close lets go of everything that was opened.
