@@ -22,6 +22,7 @@ import (
 	"triad/shared/api/client"
 	"triad/shared/queue"
 	"triad/shared/remote"
+	"triad/shared/store/sqlitestore"
 )
 
 // Config says what to show.
@@ -55,13 +56,27 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
-		if err := os.Remove(c.Data + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("making a fresh store: %w", err)
-		}
+	if err := clear(ctx, c.Data); err != nil {
+		return nil, fmt.Errorf("making a fresh store: %w", err)
 	}
 	d := &demo{Config: c, samples: samples}
 	return d.run(ctx)
+}
+
+// clear removes the store of an earlier run. What is not a store, or is in use,
+// is left alone, and that is an error.
+func clear(ctx context.Context, path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s, err := sqlitestore.Open(ctx, path, sqlitestore.Config{})
+	if err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	return os.Remove(path) // a store that was closed has no other files but its lock
 }
 
 // demo is one run.

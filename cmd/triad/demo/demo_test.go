@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -149,6 +150,18 @@ func TestAnOrderThatEndsOtherwiseFailsTheRun(t *testing.T) {
 	var summary strings.Builder
 	if err := o.Print(&summary, "run.db"); err != nil || strings.Count(summary.String(), "WRONG:") != 2 {
 		t.Errorf("summary: %v\n%s", err, &summary)
+	}
+}
+
+func TestOnlyAStoreIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "letter.txt")
+	if err := os.WriteFile(path, []byte("Dear Ada"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := demo.Run(t.Context(), demo.Config{Data: path, Samples: []byte("samples: []")})
+	if text, _ := os.ReadFile(path); err == nil || string(text) != "Dear Ada" {
+		t.Errorf("got %v, and the file holds %q", err, text)
 	}
 }
 
