@@ -110,10 +110,12 @@ func (e *Engine) redeliverPage(ctx context.Context, q store.DueQuery) (next stri
 func (e *Engine) sweep(ctx context.Context) error {
 	for {
 		report, err := e.supervisor.Sweep(ctx)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err() // and no sweep has failed
+		case err != nil:
 			e.config.Logger.Error("sweeping; the next sweep tries again", "error", err)
-		}
-		if err == nil {
+		default:
 			e.swept.Store(e.config.Clock().UnixMilli())
 		}
 		if e.config.Swept != nil {
