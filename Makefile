@@ -1,14 +1,16 @@
-# Triad. `make` lists what there is. Only Go is needed.
+# Triad. `make` lists what there is. Only Go is needed; the tests of what runs on
+# AWS need Java and Maven too, and are left out without the stand-ins.
 
 SHELL       := /bin/sh
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 KILLS       ?= 25
 BACKLOG     ?= 1000000
 FUZZTIME    ?= 30s
+ELASTICMQ   := .local/standins/elasticmq
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/triad
@@ -23,12 +25,27 @@ run: build ## watch sample orders go through failing services, to their ends
 dev: build ## engine, HTTP API and reference services, until interrupted
 	@bin/triad dev --services
 
+.PHONY: standins-elasticmq
+standins-elasticmq: $(ELASTICMQ)/installed ## install ElasticMQ, which stands in for SQS in tests
+
+$(ELASTICMQ)/installed: infra/standin/elasticmq.xml
+	rm -rf $(ELASTICMQ)
+	mvn -q -B -f infra/standin/elasticmq.xml \
+	  org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies \
+	  -DoutputDirectory=$(CURDIR)/$(ELASTICMQ)
+	@touch $@
+
+.PHONY: left-out
+left-out:
+	@[ -f $(ELASTICMQ)/installed ] || \
+	  echo "LEFT OUT: the tests against ElasticMQ; make standins-elasticmq installs it (needs Java and Maven)" >&2
+
 .PHONY: test
-test: ## the tests
+test: left-out ## the tests
 	go test ./...
 
 .PHONY: race
-race: ## the tests under the race detector
+race: left-out ## the tests under the race detector
 	go test -race ./...
 
 .PHONY: check

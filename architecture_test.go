@@ -34,8 +34,14 @@ type pkg struct {
 // path is the package's folder in the repository.
 func (p pkg) path() string { return strings.TrimPrefix(p.ImportPath, module) }
 
-// support reports a package that exists for tests: its name ends in test.
-func (p pkg) support() bool { return strings.HasSuffix(p.Name, "test") }
+// support reports a package that exists for tests.
+func (p pkg) support() bool { return forTests(p.path()) }
+
+// forTests reports the folder of a package that exists for tests: its name ends
+// in test, or it starts the servers that tests need.
+func forTests(folder string) bool {
+	return strings.HasSuffix(folder, "test") || folder == "infra/standin"
+}
 
 // ours are the imports that are packages of this repository, by folder.
 func (p pkg) ours() (all []string) {
@@ -141,7 +147,7 @@ func TestTheCoreImportsTheStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// TestWhoMayImportWhat: each of these is known to few.
+// TestWhoMayImportWhat: each of these, with all that is in it, is known to few.
 func TestWhoMayImportWhat(t *testing.T) {
 	t.Parallel()
 	rules := []struct {
@@ -151,6 +157,7 @@ func TestWhoMayImportWhat(t *testing.T) {
 		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*"}},
 		{"modernc.org/sqlite", []string{"shared/store/sqlitestore"}},
 		{"database/sql", []string{"shared/store/sqlitestore"}},
+		{"github.com/aws", []string{"shared/queue/sqsqueue", "infra/*"}},
 		{"testing", nil},
 	}
 	for _, p := range list(t) {
@@ -159,12 +166,14 @@ func TestWhoMayImportWhat(t *testing.T) {
 		}
 		for _, r := range rules {
 			may := func(pattern string) bool { fits, err := path.Match(pattern, p.path()); return err == nil && fits }
-			if slices.Contains(p.Imports, r.imports) && !slices.ContainsFunc(r.may, may) {
-				t.Errorf("%s imports %s; only %v may", p.path(), r.imports, r.may)
+			for _, i := range p.Imports {
+				if (i == r.imports || strings.HasPrefix(i, r.imports+"/")) && !slices.ContainsFunc(r.may, may) {
+					t.Errorf("%s imports %s; only %v may", p.path(), i, r.may)
+				}
 			}
 		}
 		for _, i := range p.ours() {
-			if strings.HasSuffix(i, "test") {
+			if forTests(i) {
 				t.Errorf("%s imports %s, which is for tests", p.path(), i)
 			}
 		}
@@ -183,6 +192,22 @@ func TestEnginesRunAnywhere(t *testing.T) {
 		for _, i := range p.Deps {
 			adapter := strings.HasPrefix(i, module+"shared/store/") || strings.HasPrefix(i, module+"shared/queue/")
 			if adapter || i == "net/http" || i == "net" || i == "database/sql" || strings.HasPrefix(i, "modernc.org/") {
+				t.Errorf("%s depends on %s", p.path(), i)
+			}
+		}
+	}
+}
+
+// TestAWSNeedsNoDatabaseOfItsOwn: what runs on AWS does not link the embedded
+// engine's store, which is larger than all the rest.
+func TestAWSNeedsNoDatabaseOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t) {
+		if p.path() != "shared/queue/sqsqueue" {
+			continue
+		}
+		for _, i := range p.Deps {
+			if i == "database/sql" || strings.HasPrefix(i, "modernc.org/") {
 				t.Errorf("%s depends on %s", p.path(), i)
 			}
 		}

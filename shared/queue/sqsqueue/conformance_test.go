@@ -1,0 +1,138 @@
+package sqsqueue_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"triad/infra/standin"
+	"triad/shared/queue/queuetest"
+	"triad/shared/queue/sqsqueue"
+)
+
+// TestMain lets all cases wait for ElasticMQ at the same time, however few
+// processors there are: they wait, and do not compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "32"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	os.Exit(m.Run())
+}
+
+// TestConformanceBehindTheWire runs the suite through the SDK's client and the
+// wire format, without a server and without waiting.
+func TestConformanceBehindTheWire(t *testing.T) {
+	t.Parallel()
+	queuetest.RunVirtual(t, func(t *testing.T) queuetest.Harness {
+		c, q := newCloud(nil, sqsqueue.Config{})
+		return queuetest.Harness{
+			Queue:       q,
+			Visibility:  3 * time.Second,
+			MaxReceives: 3,
+			DeadLetters: func(*testing.T) [][]byte {
+				var bodies [][]byte
+				for _, d := range c.queue.DeadLetters() {
+					bodies = append(bodies, d.Body)
+				}
+				return bodies
+			},
+			Redrive: func(t *testing.T) {
+				if _, err := c.queue.Redrive(t.Context()); err != nil {
+					t.Errorf("redriving: %v", err)
+				}
+			},
+		}
+	})
+}
+
+func TestConformanceOnElasticMQ(t *testing.T) {
+	t.Parallel()
+	server := &elasticMQ{Client: client(standin.ElasticMQ(t), nil)}
+	queuetest.Run(t, server.open)
+}
+
+// elasticMQ makes queues with dead-letter queues, as the template does on AWS.
+type elasticMQ struct{ *sqs.Client }
+
+func (s *elasticMQ) open(t *testing.T) queuetest.Harness {
+	const visibility, maxReceives = 2 * time.Second, 3
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, t.Name()[strings.LastIndex(t.Name(), "/")+1:])
+	dead := s.create(t, name+"-dead", nil)
+	url := s.create(t, name, map[string]string{
+		"VisibilityTimeout": strconv.Itoa(int(visibility.Seconds())),
+		"RedrivePolicy":     fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, s.arn(t, dead), maxReceives),
+	})
+	q := sqsqueue.New(s, url, sqsqueue.Config{})
+	t.Cleanup(func() {
+		if err := q.Drain(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return queuetest.Harness{
+		Queue:       q,
+		Visibility:  visibility,
+		MaxReceives: maxReceives,
+		DeadLetters: func(t *testing.T) [][]byte { return s.list(t, dead) },
+		Redrive: func(t *testing.T) {
+			arn := s.arn(t, dead)
+			if _, err := s.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &arn}); err != nil {
+				t.Errorf("redriving: %v", err)
+			}
+		},
+	}
+}
+
+func (s *elasticMQ) create(t *testing.T, name string, attributes map[string]string) (url string) {
+	t.Helper()
+	out, err := s.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	if err != nil {
+		t.Fatalf("making queue %s: %v", name, err)
+	}
+	return *out.QueueUrl
+}
+
+func (s *elasticMQ) arn(t *testing.T, url string) string {
+	t.Helper()
+	out, err := s.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
+		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		t.Fatalf("asking for the ARN of %s: %v", url, err)
+	}
+	return out.Attributes[string(types.QueueAttributeNameQueueArn)]
+}
+
+// list receives what a queue has and gives it back.
+func (s *elasticMQ) list(t *testing.T, url string) (bodies [][]byte) {
+	t.Helper()
+	out, err := s.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10})
+	if err != nil {
+		t.Fatalf("listing the messages of %s: %v", url, err)
+	}
+	for _, m := range out.Messages {
+		bodies = append(bodies, []byte(aws.ToString(m.Body)))
+		_, err := s.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{
+			QueueUrl: &url, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 0,
+		})
+		if err != nil {
+			t.Fatalf("giving back a message of %s: %v", url, err)
+		}
+	}
+	return bodies
+}
