@@ -2,6 +2,7 @@ package sqsqueue_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -60,6 +61,31 @@ func TestConformanceOnElasticMQ(t *testing.T) {
 	t.Parallel()
 	server := &elasticMQ{Client: client(standin.ElasticMQ(t), nil)}
 	queuetest.Run(t, server.open)
+}
+
+// TestAnAbandonedPollOnElasticMQ: the server hands the next message to the poll
+// that nobody waits for, yet it comes long before its visibility timeout.
+func TestAnAbandonedPollOnElasticMQ(t *testing.T) {
+	t.Parallel()
+	server := &elasticMQ{Client: client(standin.ElasticMQ(t), nil)}
+	url := server.create(t, "abandoned", map[string]string{"VisibilityTimeout": "600"})
+	q := sqsqueue.New(server, url, sqsqueue.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := q.Receive(ctx, 10, 20*time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("receiving: %v, want %v", err, context.DeadlineExceeded)
+	}
+	if err := q.Send(t.Context(), texts("next")...); err != nil {
+		t.Fatal(err)
+	}
+	ds, err := q.Receive(t.Context(), 10, 20*time.Second)
+	if err != nil || len(ds) != 1 {
+		t.Fatalf("received %d messages, %v, want the one that was sent", len(ds), err)
+	}
+	if err := q.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "receives", ds[0].Receives, 2)
 }
 
 // elasticMQ makes queues with dead-letter queues, as the template does on AWS.

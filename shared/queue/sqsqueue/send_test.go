@@ -38,6 +38,7 @@ func TestMessagesAreBatchedByNumberAndSize(t *testing.T) {
 		"exactly 1 MiB":                 {[]int{256 * k, 256 * k, 256 * k, 256 * k}, "0,1,2,3"},
 		"one byte more":                 {[]int{256 * k, 256 * k, 256 * k, 256*k - 1, 1, 1}, "0,1,2,3,4 5"},
 		"five large":                    {slices.Repeat([]int{256 * k}, 5), "0,1,2,3 4"},
+		"eight large":                   {slices.Repeat([]int{256 * k}, 8), "0,1,2,3 4,5,6,7"},
 		"one that is refused is no gap": {[]int{1, 256*k + 1, 1, 0, 1}, "0,2,4"},
 		"refused ones only":             {[]int{0, 0}, ""},
 	}
