@@ -117,6 +117,10 @@ func TestEntriesThatSQSRefusesAreTold(t *testing.T) {
 				refused = append(refused, refusal{ID: e.ID, Code: "InvalidParameterValue", SenderFault: true, Message: "Reason: Message must be shorter than 1024 bytes."})
 			case "strange":
 				refused = append(refused, refusal{ID: e.ID, Code: "InvalidMessageContents", SenderFault: true, Message: "Invalid binary character"})
+			case "elasticmq-large":
+				refused = append(refused, refusal{ID: e.ID, Code: "InvalidAttributeValue", SenderFault: true, Message: "MessageTooLong"})
+			case "elasticmq-strange":
+				refused = append(refused, refusal{ID: e.ID, Code: "InvalidAttributeValue", SenderFault: true, Message: "InvalidMessageContents"})
 			case "forgotten":
 			default:
 				done = append(done, map[string]string{"Id": e.ID, "MessageId": "m", "MD5OfMessageBody": digest(e.MessageBody)})
@@ -124,7 +128,7 @@ func TestEntriesThatSQSRefusesAreTold(t *testing.T) {
 		}
 		return http.StatusOK, map[string]any{"Successful": done, "Failed": refused}, nil
 	}, sqsqueue.Config{})
-	bodies := strings.Fields("a b c d e f g h i throttled a broken large strange forgotten b")
+	bodies := strings.Fields("a b c d e f g h i throttled a broken large strange forgotten b elasticmq-large elasticmq-strange")
 	bodies[3] = "" // not even asked for: the numbers are those of the caller
 	err := q.Send(t.Context(), texts(bodies...)...)
 	equal(t, "failed", failures(t, err), map[int]string{
@@ -134,9 +138,11 @@ func TestEntriesThatSQSRefusesAreTold(t *testing.T) {
 		12: "sending to queue scheduler: SQS refused its size (Reason: Message must be shorter than 1024 bytes.): message too large",
 		13: "sending to queue scheduler: SQS refused a character of the message, on every try: Invalid binary character",
 		14: "sending to queue scheduler: the answer of SQS leaves it out",
+		16: "sending to queue scheduler: SQS refused its size (MessageTooLong): message too large",
+		17: "sending to queue scheduler: SQS refused a character of the message, on every try: InvalidMessageContents",
 	})
 	for i, err := range err.(*queue.PartialError).Failed {
-		if errors.Is(err, queue.ErrTooLarge) != (i == 12) {
+		if errors.Is(err, queue.ErrTooLarge) != (i == 12 || i == 16) {
 			t.Errorf("the cause of number %d is: %v", i, err)
 		}
 	}
