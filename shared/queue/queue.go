@@ -94,7 +94,8 @@ type Depth struct{ Visible, Delayed, InFlight int }
 // Total is all of them.
 func (d Depth) Total() int { return d.Visible + d.Delayed + d.InFlight }
 
-// PartialError says which messages of a Send were not sent. The others were.
+// PartialError says which messages of a Send were not sent, or may not have been
+// (an answer was lost). The others were.
 type PartialError struct {
 	// Failed has the cause by index into the messages of the Send.
 	Failed map[int]error

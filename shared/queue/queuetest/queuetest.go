@@ -30,7 +30,7 @@ type Harness struct {
 	// implementation handles reliably; 2 to 5 s suit.
 	Visibility time.Duration
 	// MaxReceives is how often it delivers a message before it becomes a dead
-	// letter. 2 or 3 suit.
+	// letter. 3 or 4 suit.
 	MaxReceives int
 	// Capacity is how many messages it holds; 0 when it has no limit.
 	Capacity int
