@@ -18,6 +18,12 @@ func (s *sources) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(describe("triad_tasks_unfinished", "Tasks that have not finished."),
 			prometheus.GaugeValue, float64(s.Unfinished()))
 	}
+	if s.Rejected != nil {
+		if n, err := s.Rejected(); err == nil {
+			ch <- prometheus.MustNewConstMetric(describe("triad_rejected_messages",
+				"Messages that could not be processed, and wait for an operator."), prometheus.GaugeValue, float64(n))
+		}
+	}
 	if s.Depths != nil {
 		desc := describe("triad_queue_messages", "Messages in a queue: visible, delayed and in flight.", "queue")
 		for name, n := range s.Depths() {

@@ -38,6 +38,9 @@ type Sources struct {
 	Unfinished func() int
 	// Depths is how many messages each queue holds.
 	Depths func() map[string]int
+	// Rejected is how many captured messages wait for an operator. While it has
+	// an error the metric is left out.
+	Rejected func() (int, error)
 	// Agents is what each agent has counted.
 	Agents func() map[string]agent.Stats
 	// Commits and Groups count durable changes and the syncs that made them so.

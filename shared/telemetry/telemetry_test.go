@@ -112,15 +112,20 @@ func TestSourcesAreReadWhenScrapedAndLeftOutWhenNil(t *testing.T) {
 	t.Parallel()
 	n := 7
 	m := telemetry.New()
+	var fault error
 	m.Watch(telemetry.Sources{
 		Unfinished: func() int { return n },
 		Depths:     func() map[string]int { return map[string]int{"scheduler": 2, "agent-payment": 5} },
 		Commits:    func() uint64 { return 11 },
+		Rejected:   func() (int, error) { return n - 4, fault },
 	})
-	shows(t, m, "triad_tasks_unfinished 7", `triad_queue_messages{queue="scheduler"} 2`,
+	shows(t, m, "triad_tasks_unfinished 7", "triad_rejected_messages 3", `triad_queue_messages{queue="scheduler"} 2`,
 		`triad_queue_messages{queue="agent-payment"} 5`, "triad_store_commits_total 11")
 	n = 8
 	shows(t, m, "triad_tasks_unfinished 8")
+	if fault = errors.New("no answer"); strings.Contains(scrape(t, m), "triad_rejected_messages") {
+		t.Error("a number that is not known is shown")
+	}
 	if strings.Contains(scrape(t, m), "triad_store_syncs_total") {
 		t.Error("a source that is not there is shown")
 	}

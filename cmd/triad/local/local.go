@@ -118,6 +118,11 @@ func (l *Local) engine(ctx context.Context, offers *catalog.Catalog) error {
 	}
 	metrics.Watch(telemetry.Sources{
 		Unfinished: l.Engine.Unfinished, Depths: l.Engine.Depths, Agents: l.Engine.Agents,
+		Rejected: func() (int, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			return l.store.CountRejected(ctx)
+		},
 		Commits: func() uint64 { return uint64(l.store.Stats().Commits) },
 		Groups:  func() uint64 { return uint64(l.store.Stats().Groups) },
 	})

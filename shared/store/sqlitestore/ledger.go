@@ -71,6 +71,14 @@ func (s *Store) Rejections(ctx context.Context, after int64, limit int) ([]store
 	}, `SELECT seq, queue, body, reason, at FROM rejected WHERE seq > ? ORDER BY seq LIMIT ?`, after, max(0, limit))
 }
 
+// CountRejected returns how many captured messages wait for an operator.
+func (s *Store) CountRejected(ctx context.Context) (n int, err error) {
+	if err := s.reads.db.QueryRowContext(ctx, `SELECT count(*) FROM rejected`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting rejected messages: %w", translate(s.path, err))
+	}
+	return n, nil
+}
+
 // Dismiss removes a captured message. See store.Ledger.
 func (s *Store) Dismiss(ctx context.Context, seq int64) error {
 	err := s.writes.submit(ctx, func(w *writer) (answer, fault error) {
