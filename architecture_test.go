@@ -38,7 +38,7 @@ func (p pkg) path() string { return strings.TrimPrefix(p.ImportPath, module) }
 func (p pkg) support() bool { return forTests(p.path()) }
 
 // forTests reports the folder of a package that exists for tests: its name ends
-// in test, or it starts the servers that tests need.
+// in test, or it starts what stands in for AWS.
 func forTests(folder string) bool {
 	return strings.HasSuffix(folder, "test") || folder == "infra/standin"
 }
@@ -198,17 +198,25 @@ func TestEnginesRunAnywhere(t *testing.T) {
 	}
 }
 
-// TestAWSNeedsNoDatabaseOfItsOwn: what runs on AWS does not link the embedded
-// engine's store, which is larger than all the rest.
-func TestAWSNeedsNoDatabaseOfItsOwn(t *testing.T) {
+// TestOnlyWhatRunsOnAWSKnowsAWS: the SDK is imported by the AWS adapters and
+// infra, comes into nothing else however far, and they bring no database along.
+func TestOnlyWhatRunsOnAWSKnowsAWS(t *testing.T) {
 	t.Parallel()
+	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue"}
+	sdk := func(i string) bool {
+		return strings.HasPrefix(i, "github.com/aws/") || slices.Contains(adapters, strings.TrimPrefix(i, module))
+	}
 	for _, p := range list(t) {
-		if p.path() != "shared/queue/sqsqueue" {
+		adapter := slices.Contains(adapters, p.path())
+		if strings.HasPrefix(p.path(), "infra/") {
 			continue
 		}
 		for _, i := range p.Deps {
-			if i == "database/sql" || strings.HasPrefix(i, "modernc.org/") {
-				t.Errorf("%s depends on %s", p.path(), i)
+			switch {
+			case !adapter && sdk(i):
+				t.Errorf("%s depends on %s: only %v and infra may", p.path(), i, adapters)
+			case adapter && (strings.HasPrefix(i, "modernc.org/") || i == "database/sql"):
+				t.Errorf("%s depends on %s, which no function on AWS may link", p.path(), i)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ const elasticMQUntilEOF = `"$@" & exec >/dev/null 2>&1; cat; kill -9 $!`
 var (
 	elasticMQStarted  = sync.OnceValues(startElasticMQ)
 	elasticMQAddress  = regexp.MustCompile(`Started SQS rest server, bind address (127\.0\.0\.1:\d+)`)
-	errElasticMQUnfit = errors.New("`make standins-elasticmq` installs its jars; it needs Java 17 or later and Maven")
+	errElasticMQUnfit = errors.New("`make standins` installs its jars; it needs Java 17 or later and Maven")
 )
 
 // elasticMQServer is ElasticMQ at work. The server lives while life is open,

@@ -1,0 +1,255 @@
+// Package dynamostore is the store on AWS: two DynamoDB tables, one item for each
+// task. It implements store.Store.
+//
+// # The tables
+//
+// Tasks has the partition key TaskID and the sort key Part. The item "task" is
+// the record: the task and all of its steps, so that ending a step and claiming
+// the next is one conditional write. Items "output/STEP" beside it hold outputs
+// larger than task.InlineOutput. Orders has the key TaskID and holds the orders,
+// which never change. The index CompleteBy of Tasks has the key Shard and
+// CompleteBy; CreateTables says all of this to DynamoDB.
+//
+// # How it writes
+//
+// Create is one transaction of order and task. Commit is one PutItem under a
+// condition; only with a new large output, or when the task begins or ceases to
+// expire, is it a transaction. Every write asks for the stored item where the
+// condition fails: the SDK repeats calls whose answer was lost, and a write that
+// finds its own op stored has succeeded. Nothing is ever locked.
+//
+// A task item of up to 1,024 bytes (see Size) costs 1 write unit a commit. The
+// index costs 1 at the creation, 1 at the end, and 2 when CompleteBy moves.
+//
+// # Promises
+//
+// Those of store.Store. Due and List read an index that lags, as a rule by
+// milliseconds. List answers for unfinished and for failed tasks; anything else
+// would read the whole table and is store.ErrUnsupported. A failed task that
+// still owes its alert (task.Task.Owing) is listed once it has been sent.
+// store.ErrFull does not happen. No type of the SDK leaves the package but the
+// client it is given.
+package dynamostore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"triad/shared/store"
+	"triad/shared/store/record"
+	"triad/shared/task"
+)
+
+// Client is what the store calls of *dynamodb.Client.
+type Client interface {
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	TransactGetItems(context.Context, *dynamodb.TransactGetItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+}
+
+var _ Client = (*dynamodb.Client)(nil)
+
+// Config says which tables, and how long they keep what is done.
+type Config struct {
+	// Tasks and Orders are the names of the tables. Default to "Tasks" and
+	// "Orders".
+	Tasks, Orders string
+	// Shards is how many shards tasks are created in: List reads 0 to Shards-1.
+	// After lowering it, keep the old number until the tasks of the upper
+	// shards have ended. Defaults to 16.
+	Shards int
+	// Keep is how long a task is kept after its end, with its order; DynamoDB
+	// deletes it some time later, within days. One that ended in Error is kept
+	// until an operator has brought it to another end. Defaults to 0: for ever.
+	Keep time.Duration
+}
+
+// Store keeps tasks in DynamoDB. All methods are safe for concurrent use, by any
+// number of processes.
+type Store struct {
+	client Client
+	config Config
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns the store in the tables of config, which must exist. It calls
+// nothing yet.
+func New(client Client, config Config) *Store {
+	return &Store{client: client, config: config.defaults()}
+}
+
+func (c Config) defaults() Config {
+	if c.Tasks == "" {
+		c.Tasks = "Tasks"
+	}
+	if c.Orders == "" {
+		c.Orders = "Orders"
+	}
+	if c.Shards == 0 {
+		c.Shards = 16
+	}
+	return c
+}
+
+// both names the tables, for errors of calls that use both.
+func (c Config) both() string { return c.Tasks + " or " + c.Orders }
+
+// Create writes a new task and its order. See store.Store.
+func (s *Store) Create(ctx context.Context, c store.Change) error {
+	if err := s.create(ctx, c); err != nil {
+		return fmt.Errorf("creating task %s: %w", c.Task.ID, err)
+	}
+	return nil
+}
+
+func (s *Store) create(ctx context.Context, c store.Change) error {
+	m, err := s.encode(ctx, c)
+	if err != nil {
+		return err
+	}
+	if c.Task.Version != 1 {
+		return fmt.Errorf("its version is %d and must be 1", c.Task.Version)
+	}
+	err = patiently(ctx, func() error { return s.insert(ctx, c.Task, m) })
+	return judgeCreate(c.Task, err)
+}
+
+// judgeCreate says what a refused creation means.
+func judgeCreate(t task.Task, err error) error {
+	var no *refused
+	if !errors.As(err, &no) {
+		return err
+	}
+	if !no.parts[0].failed {
+		return fmt.Errorf("%w: there is an order of this id, and no task: remove the order's item", store.ErrDamaged)
+	}
+	stored, err := writeOf(no.parts[0].old)
+	switch {
+	case err != nil:
+		return err
+	case stored == (write{t.Version, valid(t.Op)}):
+		return nil
+	}
+	return store.ErrExists
+}
+
+// Commit replaces a task's record. See store.Store.
+func (s *Store) Commit(ctx context.Context, c store.Change) error {
+	if err := s.commit(ctx, c); err != nil {
+		return fmt.Errorf("committing task %s: %w", c.Task.ID, err)
+	}
+	return nil
+}
+
+func (s *Store) commit(ctx context.Context, c store.Change) error {
+	m, err := s.encode(ctx, c)
+	if err != nil {
+		return err
+	}
+	lifetime := m[attrExpires] != nil
+	err = patiently(ctx, func() error { return s.replace(ctx, c, m, lifetime) })
+	var no *refused
+	if !lifetime && errors.As(err, &no) && no.parts[0].old[attrExpires] != nil {
+		// It might have been refused only because the task expires, and goes on.
+		err = patiently(ctx, func() error { return s.replace(ctx, c, m, true) })
+	}
+	return judgeCommit(c.Task, err)
+}
+
+// judgeCommit says what a refused commit means.
+func judgeCommit(t task.Task, err error) error {
+	var no *refused
+	if !errors.As(err, &no) {
+		return err
+	}
+	task := no.parts[0]
+	switch stored, err := writeOf(task.old); {
+	case task.failed && task.old == nil:
+		return store.ErrNotFound
+	case task.failed && err != nil:
+		return err
+	case task.failed && stored == (write{t.Version, valid(t.Op)}):
+		return nil
+	case task.failed:
+		return store.ErrConflict
+	}
+	return fmt.Errorf("%w: its order or an output is missing", store.ErrDamaged)
+}
+
+// write names the write that made what is stored.
+type write struct {
+	version int64
+	op      string
+}
+
+func writeOf(m item) (write, error) {
+	r := reader{m: m}
+	w := write{r.number(attrVersion), r.text(attrOp)}
+	return w, r.err
+}
+
+// encode checks the bounds and makes the task item.
+func (s *Store) encode(ctx context.Context, c store.Change) (item, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if c.Task.ID == "" || c.Task.Op == "" {
+		return nil, errors.New("it has no id or no op")
+	}
+	if len(c.Task.Order) > task.MaxOrder {
+		return nil, fmt.Errorf("%w: the order has %d bytes", store.ErrTooLarge, len(c.Task.Order))
+	}
+	for _, step := range c.Task.Steps {
+		if len(step.Output) > task.MaxOutput {
+			return nil, fmt.Errorf("%w: the output of step %s has %d bytes", store.ErrTooLarge, step.Name, len(step.Output))
+		}
+	}
+	m, err := taskItem(c.Task, s.config.Keep)
+	if err != nil {
+		return nil, err
+	}
+	if n := size(m); n > record.MaxSize {
+		return nil, fmt.Errorf("%w: the record has %d bytes", store.ErrTooLarge, n)
+	}
+	return m, nil
+}
+
+// How long a write waits for another that is in progress, at first and at last;
+// each wait is twice the one before.
+const (
+	firstWait = 10 * time.Millisecond
+	lastWait  = 80 * time.Millisecond
+)
+
+// patiently repeats a write that met another in progress.
+func patiently(ctx context.Context, write func() error) error {
+	for wait := firstWait; ; wait *= 2 {
+		err := write()
+		if wait > lastWait || !errors.Is(err, errContended) {
+			return err
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, or returns the error of a context that ended meanwhile.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,57 @@
+package dynamostore_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"triad/infra/standin"
+	"triad/shared/store/dynamostore"
+	"triad/shared/store/storetest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		client, config := tables(t)
+		return storetest.Harness{
+			Store: dynamostore.New(client, config),
+			Reopen: func(t *testing.T) storetest.Harness {
+				return storetest.Harness{Store: dynamostore.New(dial(t, nil), config)}
+			},
+		}
+	})
+}
+
+// dial makes a client of DynamoDB Local. With a transport its calls go through
+// that.
+func dial(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
+	t.Helper()
+	c := aws.Config{
+		Region:       "us-east-1",
+		BaseEndpoint: aws.String(standin.DynamoDB(t)),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+		}),
+	}
+	if transport != nil {
+		c.HTTPClient = &http.Client{Transport: transport}
+	}
+	return dynamodb.NewFromConfig(c)
+}
+
+// tables makes a pair of tables for one test.
+func tables(t *testing.T) (*dynamodb.Client, dynamostore.Config) {
+	t.Helper()
+	client := dial(t, nil)
+	name := rand.Text()
+	config := dynamostore.Config{Tasks: "tasks-" + name, Orders: "orders-" + name}
+	if err := dynamostore.CreateTables(t.Context(), client, config); err != nil {
+		t.Fatal(err)
+	}
+	return client, config
+}

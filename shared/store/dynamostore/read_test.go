@@ -1,0 +1,370 @@
+package dynamostore_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"triad/shared/store"
+	"triad/shared/store/dynamostore"
+	"triad/shared/task"
+)
+
+// withLarge is a task with a large output.
+func withLarge(id task.ID) task.Task {
+	v := everything(id)
+	v.Steps[2].Output = []byte(strings.Repeat("1", 1_000))
+	return v
+}
+
+func key(id task.ID, part string) map[string]types.AttributeValue {
+	m := map[string]types.AttributeValue{"TaskID": &types.AttributeValueMemberS{Value: string(id)}}
+	if part != "" {
+		m["Part"] = &types.AttributeValueMemberS{Value: part}
+	}
+	return m
+}
+
+// TestLoadMeetsATransactionHalfApplied: what one read missed, a snapshot has.
+func TestLoadMeetsATransactionHalfApplied(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	v := withLarge("order-1")
+	create(t, dynamostore.New(client, config), v)
+	tests := map[string]*faulty{
+		"the order is not there yet": {get: func(out *dynamodb.GetItemOutput) { out.Item = nil }},
+		"the output is not there yet": {query: func(out *dynamodb.QueryOutput) {
+			out.Items = slices.DeleteFunc(out.Items, func(m map[string]types.AttributeValue) bool { return m["Body"] != nil })
+		}},
+		"the output is still the one before": {query: func(out *dynamodb.QueryOutput) {
+			for _, m := range out.Items {
+				if m["Body"] != nil {
+					m["Body"] = &types.AttributeValueMemberS{Value: "before"}
+				}
+			}
+		}},
+	}
+	for name, f := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f.Client = client
+			wantTask(t, dynamostore.New(f, config), v)
+			conflict := once(func(func() error) error { return cancelled("TransactionConflict", "") })
+			f.snapshot = func() error { return conflict(func() error { return nil }) }
+			wantTask(t, dynamostore.New(f, config), v)
+		})
+	}
+}
+
+func TestWhatIsMissingOrChangedIsDamaged(t *testing.T) {
+	t.Parallel()
+	set := func(name string, v types.AttributeValue) func(*testing.T, *dynamodb.Client, dynamostore.Config) {
+		return func(t *testing.T, client *dynamodb.Client, config dynamostore.Config) {
+			var path []string
+			names := map[string]string{}
+			for i, part := range strings.Split(name, ".") {
+				path = append(path, fmt.Sprint("#p", i))
+				names[path[i]] = part
+			}
+			_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+				TableName: &config.Tasks, Key: key("order-1", "task"), UpdateExpression: aws.String("SET " + strings.Join(path, ".") + " = :v"),
+				ExpressionAttributeNames: names, ExpressionAttributeValues: map[string]types.AttributeValue{":v": v},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remove := func(part string) func(*testing.T, *dynamodb.Client, dynamostore.Config) {
+		return func(t *testing.T, client *dynamodb.Client, config dynamostore.Config) {
+			table := config.Tasks
+			if part == "" {
+				table = config.Orders
+			}
+			if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key("order-1", part)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	text, number := &types.AttributeValueMemberS{Value: "x"}, &types.AttributeValueMemberN{Value: "1.5"}
+	for name, damage := range map[string]func(*testing.T, *dynamodb.Client, dynamostore.Config){
+		"no order":                   remove(""),
+		"no side item":               remove("output/m"),
+		"a version that is a text":   set("Version", text),
+		"half a version":             set("Version", number),
+		"a state that is a number":   set("ProcessState", number),
+		"a shard that is none":       set("Shard", text),
+		"a flag that is a text":      set("Paused", text),
+		"steps that are a text":      set("Steps", text),
+		"a step that is a text":      set("Steps.m", text),
+		"a step's place that is far": set("Steps.m.i", &types.AttributeValueMemberN{Value: "7"}),
+		"a step's place taken":       set("Steps.m.i", &types.AttributeValueMemberN{Value: "1"}),
+		"an output that is a number": set("Steps.z.out", number),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, config := tables(t)
+			s := dynamostore.New(client, config)
+			create(t, s, withLarge("order-1"))
+			damage(t, client, config)
+			_, err := s.Load(t.Context(), "order-1")
+			if wantOurs(t, err, "order-1"); !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("got %v, want %v", err, store.ErrDamaged)
+			}
+		})
+	}
+}
+
+func TestStepsNeedNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "z"} {
+		v := everything("order-1")
+		v.Steps[1].Name = name
+		if _, err := dynamostore.Size(v); err == nil {
+			t.Errorf("step named %q: got no error", name)
+		}
+	}
+}
+
+func TestUnprocessedKeysAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	f := &faulty{Client: client}
+	s := dynamostore.New(f, config)
+	var want []task.ID
+	for i := range 7 {
+		v := everything(task.ID(fmt.Sprintf("order-%d", i)))
+		create(t, s, v)
+		want = append(want, v.ID)
+	}
+	calls := 0
+	f.batchGet = func(in *dynamodb.BatchGetItemInput) (left []map[string]types.AttributeValue) {
+		calls++
+		keys := in.RequestItems[config.Tasks].Keys
+		if len(keys) > 3 {
+			in.RequestItems[config.Tasks] = types.KeysAndAttributes{Keys: keys[:3]}
+			left = keys[3:]
+		}
+		return left
+	}
+	if got := listed(t, s, store.ListQuery{Unfinished: true}); !slices.Equal(got, want) || calls != 3 {
+		t.Errorf("got %v in %d calls, want %v in 3", got, calls, want)
+	}
+}
+
+// listed pages through a list and returns the ids, sorted.
+func listed(t *testing.T, s *dynamostore.Store, q store.ListQuery) (ids []task.ID) {
+	t.Helper()
+	for {
+		page, err := s.List(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range page.Tasks {
+			ids = append(ids, v.ID)
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			slices.Sort(ids)
+			return ids
+		}
+	}
+}
+
+// TestTheIndexIsAHint: rows of tasks that are gone, have ended or have moved.
+func TestTheIndexIsAHint(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	var stale *dynamodb.QueryOutput
+	f := &faulty{Client: client}
+	s := dynamostore.New(f, config)
+	live, ended := everything("live"), everything("ended")
+	create(t, s, live)
+	create(t, s, ended)
+	create(t, s, everything("gone"))
+	f.query = func(out *dynamodb.QueryOutput) { stale = out }
+	before, err := s.Due(t.Context(), store.DueQuery{Shard: 3, Before: created * 2, Limit: 10})
+	if err != nil || len(before.Rows) != 3 {
+		t.Fatalf("got %v and error %v, want three rows", before, err)
+	}
+	ended = next(ended)
+	ended.State, ended.CompleteBy = task.Processed, 0
+	commit(t, s, ended)
+	if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &config.Tasks, Key: key("gone", "task")}); err != nil {
+		t.Fatal(err)
+	}
+	f.query = func(out *dynamodb.QueryOutput) {
+		if len(out.Items) > 0 {
+			out.Items = stale.Items
+		}
+	}
+	if got := listed(t, s, store.ListQuery{Unfinished: true}); !slices.Equal(got, []task.ID{"live"}) {
+		t.Errorf("got %v, want only the task that is unfinished", got)
+	}
+}
+
+func TestHeldAndFailedTasksHavePartitionsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	s := dynamostore.New(client, config)
+	for id, change := range map[task.ID]func(*task.Task){
+		"live":        func(*task.Task) {},
+		"held":        func(v *task.Task) { v.Shard = task.HeldShard(3) },
+		"failed":      func(v *task.Task) { v.State, v.CompleteBy = task.Error, 0 },
+		"failed held": func(v *task.Task) { v.State, v.CompleteBy, v.Shard = task.Error, 0, task.HeldShard(3) },
+		"owing":       func(v *task.Task) { v.State = task.Error },
+	} {
+		v := everything(task.ID(strings.ReplaceAll(string(id), " ", "-")))
+		change(&v)
+		create(t, s, v)
+		wantTask(t, s, v)
+	}
+	due := func(shard int) (ids []task.ID) {
+		page, err := s.Due(t.Context(), store.DueQuery{Shard: shard, Before: created * 2, Limit: 10})
+		if err != nil || page.Next != "" {
+			t.Errorf("shard %d: next %q, error %v", shard, page.Next, err)
+		}
+		for _, row := range page.Rows {
+			ids = append(ids, row.ID)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	for name, test := range map[string]struct{ got, want []task.ID }{
+		"due":                     {due(3), []task.ID{"live", "owing"}},
+		"held":                    {due(task.HeldShard(3)), []task.ID{"held"}},
+		"unfinished":              {listed(t, s, store.ListQuery{Unfinished: true, Limit: 1}), []task.ID{"held", "live"}},
+		"failed, their alert out": {listed(t, s, store.ListQuery{State: task.Error, Limit: 1}), []task.ID{"failed", "failed-held"}},
+	} {
+		if !slices.Equal(test.got, test.want) {
+			t.Errorf("%s: got %v, want %v", name, test.got, test.want)
+		}
+	}
+}
+
+func TestCursorsOfOthersAreRefused(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	s := dynamostore.New(client, config)
+	for _, cursor := range []string{"x", "3", "3.1", "3.x.order-1", "4.1.order-1", "3.1.no id", "error-3.1.order-1", "held-3.1.a"} {
+		_, err := s.Due(t.Context(), store.DueQuery{Shard: 3, Before: created, Limit: 1, Cursor: cursor})
+		if wantOurs(t, err); !errors.Is(err, store.ErrCursor) {
+			t.Errorf("Due from %q: got %v, want %v", cursor, err, store.ErrCursor)
+		}
+	}
+	for _, cursor := range []string{"x", "16.1.order-1", "3.1.no id", "error-3.1.order-1"} {
+		if _, err := s.List(t.Context(), store.ListQuery{Unfinished: true, Cursor: cursor}); !errors.Is(err, store.ErrCursor) {
+			t.Errorf("List from %q: got %v, want %v", cursor, err, store.ErrCursor)
+		}
+	}
+}
+
+func TestQueriesThatWouldReadEverythingAreRefused(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	s := dynamostore.New(client, config)
+	for _, q := range []store.ListQuery{{}, {State: task.Processed}, {Workflow: "order"}, {Tenant: "shop"}} {
+		if _, err := s.List(t.Context(), q); !errors.Is(err, store.ErrUnsupported) {
+			t.Errorf("List(%+v): got %v, want %v", q, err, store.ErrUnsupported)
+		}
+	}
+}
+
+// expiries reads the Expires of the record, the order and the side item.
+func expiries(t *testing.T, client *dynamodb.Client, config dynamostore.Config) (all [3]string) {
+	t.Helper()
+	for i, part := range []string{"task", "", "output/m"} {
+		table := config.Tasks
+		if part == "" {
+			table = config.Orders
+		}
+		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key("order-1", part), ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, is := out.Item["Expires"].(*types.AttributeValueMemberN); is {
+			all[i] = n.Value
+		}
+	}
+	return all
+}
+
+func TestATaskExpiresWithAllThatBelongsToIt(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	config.Keep = 24 * time.Hour
+	s := dynamostore.New(client, config)
+	v := withLarge("order-1")
+	create(t, s, v)
+	at := fmt.Sprint((created + 7).Add(config.Keep).Time().Unix())
+	for _, step := range []struct {
+		name  string
+		state task.State
+		by    task.Millis
+		want  string
+	}{
+		{"it failed: an operator has to look at it", task.Error, 0, ""},
+		{"it is done, but owes a notice", task.Processed, created, ""},
+		{"it is done", task.Processed, 0, at},
+		{"it is undone: it must not expire meanwhile", task.Compensating, created, ""},
+		{"it is still being undone", task.Compensating, created, ""},
+		{"it has been undone", task.Compensated, 0, at},
+	} {
+		v = next(v)
+		v.State, v.CompleteBy = step.state, step.by
+		for range 2 { // the repeat finds itself
+			commit(t, s, v)
+		}
+		if got, want := expiries(t, client, config), [3]string{step.want, step.want, step.want}; got != want {
+			t.Errorf("%s: Expires of task, order and output are %q, want %q", step.name, got, want)
+		}
+		wantTask(t, s, v)
+	}
+	stale := next(v)
+	stale.Version, stale.State, stale.CompleteBy = 3, task.Compensating, created
+	if err := s.Commit(t.Context(), store.Change{Task: stale}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a stale commit of a task that expires: got %v, want %v", err, store.ErrConflict)
+	}
+
+	// DynamoDB deletes item by item: the order may stay longer than the task.
+	if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &config.Tasks, Key: key("order-1", "task")}); err != nil {
+		t.Fatal(err)
+	}
+	again := everything("order-1")
+	again.Op, again.Order = "op-again", []byte(`"another"`)
+	create(t, s, again)
+	wantTask(t, s, again)
+}
+
+func TestAnOrderWithoutATaskIsDamaged(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	s := dynamostore.New(client, config)
+	create(t, s, everything("order-1"))
+	if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &config.Tasks, Key: key("order-1", "task")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context(), store.Change{Task: everything("order-1")}); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("got %v, want %v", err, store.ErrDamaged)
+	}
+}
+
+func TestCreateTablesMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	if err := dynamostore.CreateTables(t.Context(), client, config); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{config.Tasks, config.Orders} {
+		ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+		if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "Expires" {
+			t.Errorf("%s: time to live is %+v, error %v", table, ttl, err)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package dynamostore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"triad/shared/store"
+	"triad/shared/store/record"
+	"triad/shared/task"
+)
+
+// oldItem asks for the stored item where a condition fails.
+const oldItem = types.ReturnValuesOnConditionCheckFailureAllOld
+
+// insert writes task, order and large outputs in one transaction.
+//
+// Writes: the task item, the order item, side items. Condition: there is no
+// task item; there is no order item, or one left over from a task that expired.
+// Failure: the id is taken, maybe by this very write: judgeCreate compares the
+// op. Stopped before: nothing is there. Stopped after: everything is, and the
+// submission's message, which comes again, finds its own op.
+//
+// The SDK makes the idempotency token, one for each call: it covers the SDK's
+// own repeats. A token made from the op would have DynamoDB answer "done" for
+// ten minutes to a creation that the task has long moved on from.
+func (s *Store) insert(ctx context.Context, t task.Task, m item) error {
+	items := []types.TransactWriteItem{
+		{Put: &types.Put{
+			TableName: &s.config.Tasks, Item: m,
+			ConditionExpression:                 aws.String("attribute_not_exists(#id)"),
+			ExpressionAttributeNames:            map[string]string{"#id": attrID},
+			ReturnValuesOnConditionCheckFailure: oldItem,
+		}},
+		{Put: &types.Put{
+			TableName: &s.config.Orders, Item: orderItem(t),
+			ConditionExpression:      aws.String("attribute_not_exists(#id) OR attribute_exists(#expires)"),
+			ExpressionAttributeNames: map[string]string{"#id": attrID, "#expires": attrExpires},
+		}},
+	}
+	for _, step := range t.Steps {
+		if record.Aside(step) {
+			items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.config.Tasks, Item: sideItem(t.ID, step)}})
+		}
+	}
+	return s.transact(ctx, items)
+}
+
+// replace writes the next record. lifetime says that the items beside it begin
+// or cease to expire with it.
+//
+// Writes: the task item, whole, so that what became zero is gone; side items of
+// new large outputs; with lifetime the Expires of the order and of older side
+// items. Condition: see condition. Failure: nothing is written; the stored item
+// tells no such task, our own op, or a conflict (judgeCommit). Stopped before:
+// the old record stands, and its deadline in the index. Stopped after: the new
+// one stands, nothing of it has been said; the source message comes again, or
+// the deadline of the new record passes.
+func (s *Store) replace(ctx context.Context, c store.Change, m item, lifetime bool) error {
+	put := s.condition(c, lifetime)
+	put.Item = m
+	fresh, older := s.sides(c, m)
+	if len(fresh) == 0 && !lifetime {
+		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+			ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: oldItem,
+		})
+		return translate(ctx, err, s.config.Tasks)
+	}
+	items := append([]types.TransactWriteItem{{Put: put}}, fresh...)
+	if lifetime {
+		items = append(items, s.expiry(s.config.Orders, orderKey(c.Task.ID), m))
+		for _, key := range older {
+			items = append(items, s.expiry(s.config.Tasks, key, m))
+		}
+	}
+	return s.transact(ctx, items)
+}
+
+// condition is what must hold for a commit.
+//
+// Reads: Version, the LockedBy of each step in Change.Locks, Expires. Condition:
+// the version is the one before, each lock reads as given (absent when empty, of
+// a step that is there), and, unless the items beside it are written too, the
+// task does not expire. That there is a task is implied by its version: a commit
+// never brings back what was deleted.
+func (s *Store) condition(c store.Change, lifetime bool) *types.Put {
+	names := map[string]string{"#v": attrVersion}
+	values := item{":v": number(c.Task.Version - 1)}
+	all := []string{"#v = :v"}
+	if !lifetime {
+		names["#expires"] = attrExpires
+		all = append(all, "attribute_not_exists(#expires)")
+	}
+	for i, lock := range c.Locks {
+		names["#steps"], names["#l"], names[fmt.Sprint("#s", i)] = attrSteps, stepLockedBy, valid(lock.Step)
+		path := fmt.Sprint("#steps.#s", i)
+		if lock.LockedBy == "" {
+			all = append(all, "attribute_exists("+path+")", "attribute_not_exists("+path+".#l)")
+			continue
+		}
+		value := fmt.Sprint(":l", i)
+		values[value] = text(lock.LockedBy)
+		all = append(all, path+".#l = "+value)
+	}
+	return &types.Put{
+		TableName: &s.config.Tasks, ConditionExpression: aws.String(strings.Join(all, " AND ")),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: oldItem,
+	}
+}
+
+// sides are the large outputs of a change: puts of those that are new, and the
+// keys of those that are stored already.
+func (s *Store) sides(c store.Change, m item) (fresh []types.TransactWriteItem, older []item) {
+	for _, step := range c.Task.Steps {
+		switch {
+		case !record.Aside(step):
+		case isNew(c.Outputs, step.Name):
+			side := sideItem(c.Task.ID, step)
+			if m[attrExpires] != nil {
+				side[attrExpires] = m[attrExpires]
+			}
+			fresh = append(fresh, types.TransactWriteItem{Put: &types.Put{TableName: &s.config.Tasks, Item: side}})
+		default:
+			older = append(older, sideKey(c.Task.ID, step.Name))
+		}
+	}
+	return fresh, older
+}
+
+func isNew(outputs []task.Output, step string) bool {
+	for _, o := range outputs {
+		if o.Step == step {
+			return true
+		}
+	}
+	return false
+}
+
+// expiry gives an item beside the task the Expires of the task item, or none.
+//
+// Writes: Expires. Condition: the item is there: an update would make one that
+// isn't. Failure: the task is damaged. It is part of replace's transaction.
+func (s *Store) expiry(table string, key, m item) types.TransactWriteItem {
+	update := &types.Update{
+		TableName: &table, Key: key, UpdateExpression: aws.String("REMOVE #expires"),
+		ConditionExpression:      aws.String("attribute_exists(#id)"),
+		ExpressionAttributeNames: map[string]string{"#id": attrID, "#expires": attrExpires},
+	}
+	if at := m[attrExpires]; at != nil {
+		update.UpdateExpression = aws.String("SET #expires = :expires")
+		update.ExpressionAttributeValues = item{":expires": at}
+	}
+	return types.TransactWriteItem{Update: update}
+}
+
+func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem) error {
+	_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
+	return translate(ctx, err, s.config.both())
+}
