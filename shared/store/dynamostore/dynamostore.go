@@ -170,15 +170,15 @@ func judgeCommit(t task.Task, err error) error {
 	if !errors.As(err, &no) {
 		return err
 	}
-	task := no.parts[0]
-	switch stored, err := writeOf(task.old); {
-	case task.failed && task.old == nil:
+	own := no.parts[0]
+	switch stored, err := writeOf(own.old); {
+	case own.failed && own.old == nil:
 		return store.ErrNotFound
-	case task.failed && err != nil:
+	case own.failed && err != nil:
 		return err
-	case task.failed && stored == (write{t.Version, valid(t.Op)}):
+	case own.failed && stored == (write{t.Version, valid(t.Op)}):
 		return nil
-	case task.failed:
+	case own.failed:
 		return store.ErrConflict
 	}
 	return fmt.Errorf("%w: its order or an output is missing", store.ErrDamaged)
@@ -229,10 +229,10 @@ const (
 	lastWait  = 80 * time.Millisecond
 )
 
-// patiently repeats a write that met another in progress.
-func patiently(ctx context.Context, write func() error) error {
+// patiently repeats what met another write in progress.
+func patiently(ctx context.Context, try func() error) error {
 	for wait := firstWait; ; wait *= 2 {
-		err := write()
+		err := try()
 		if wait > lastWait || !errors.Is(err, errContended) {
 			return err
 		}

@@ -193,7 +193,7 @@ func fingerprint(output []byte) []byte {
 // task that nobody has to look at any more expires: one in Error waits for an
 // operator, and one in the index owes something.
 func expires(t task.Task, keep time.Duration) int64 {
-	if keep <= 0 || !t.State.Finished() || t.State == task.Error || t.CompleteBy != 0 {
+	if keep <= 0 || t.EndedAt == 0 || !t.State.Finished() || t.State == task.Error || t.CompleteBy != 0 {
 		return 0
 	}
 	return t.EndedAt.Add(keep).Time().Unix()

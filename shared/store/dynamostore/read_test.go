@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -298,7 +297,7 @@ func expiries(t *testing.T, client *dynamodb.Client, config dynamostore.Config) 
 func TestATaskExpiresWithAllThatBelongsToIt(t *testing.T) {
 	t.Parallel()
 	client, config := tables(t)
-	config.Keep = 24 * time.Hour
+	config.Keep = keep
 	s := dynamostore.New(client, config)
 	v := withLarge("order-1")
 	create(t, s, v)
