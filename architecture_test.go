@@ -157,7 +157,6 @@ func TestWhoMayImportWhat(t *testing.T) {
 		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*"}},
 		{"modernc.org/sqlite", []string{"shared/store/sqlitestore"}},
 		{"database/sql", []string{"shared/store/sqlitestore"}},
-		{"github.com/aws", []string{"shared/queue/sqsqueue", "infra/*"}},
 		{"testing", nil},
 	}
 	for _, p := range list(t) {
