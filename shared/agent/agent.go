@@ -180,7 +180,7 @@ func (a *Agent) attempt(c *call) result {
 			return result{outcome: task.FailedPermanently, err: err, doubt: try > 1 || isUnusable(err)}
 		}
 		failed := result{outcome: task.FailedTransiently, err: err, retryAfter: Wait(err)}
-		if try >= a.retry.Attempts {
+		if try >= a.retry.Attempts || isNotNow(err) {
 			return failed
 		}
 		wait := failed.retryAfter + backoff(a.retry, c.request, try)

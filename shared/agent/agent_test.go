@@ -126,6 +126,8 @@ func TestHowAnAttemptIsAnswered(t *testing.T) {
 			task.Reply{Outcome: task.FailedTransiently, Error: "service is down", RetryAfterMs: 2}},
 		"wait beyond the deadline": {script(agent.RetryAfter(errBroken, time.Minute)),
 			task.Reply{Outcome: task.FailedTransiently, Error: "service is down", RetryAfterMs: 60_000}},
+		"a call that was not made is not waited for": {script(agent.NotNow(errBroken, time.Second)),
+			task.Reply{Outcome: task.FailedTransiently, Error: "service is down", RetryAfterMs: 1000}},
 		"wait inside the deadline": {script(agent.RetryAfter(errBroken, 5*time.Second)),
 			task.Reply{Outcome: task.Succeeded, Output: json.RawMessage(`{"ok":true}`)}},
 		"panics": {func(context.Context, task.Request) (json.RawMessage, error) { panic("index out of range") },

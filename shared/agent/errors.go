@@ -46,7 +46,22 @@ func RetryAfter(err error, d time.Duration) error {
 	return &waitError{err, max(0, d)}
 }
 
-// Wait returns the wait that RetryAfter asked for; zero for none.
+// NotNow marks err as transient for a call that was not made: the service is left
+// alone for d. The agent does not wait for that itself, so that its slots are
+// free for others; the Scheduler does. NotNow(nil, d) is nil.
+func NotNow(err error, d time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &notNowError{RetryAfter(err, d)}
+}
+
+func isNotNow(err error) bool {
+	var n *notNowError
+	return errors.As(err, &n)
+}
+
+// Wait returns the wait that RetryAfter or NotNow asked for; zero for none.
 func Wait(err error) time.Duration {
 	var w *waitError
 	if errors.As(err, &w) {
@@ -64,6 +79,11 @@ type unusableError struct{ err error }
 
 func (e *unusableError) Error() string { return e.err.Error() }
 func (e *unusableError) Unwrap() error { return e.err }
+
+type notNowError struct{ err error }
+
+func (e *notNowError) Error() string { return e.err.Error() }
+func (e *notNowError) Unwrap() error { return e.err }
 
 type waitError struct {
 	err  error

@@ -57,10 +57,10 @@ func (b *breaker) guard(call func() (json.RawMessage, error)) (json.RawMessage, 
 	case errors.Is(err, gobreaker.ErrOpenState):
 		// One more millisecond: at the very moment the circuit is still open.
 		wait := time.Unix(0, b.until.Load()).Sub(b.cfg.Clock()) + time.Millisecond
-		return nil, agent.RetryAfter(fmt.Errorf("%s is left alone: circuit breaker is open after %d failures in a row",
+		return nil, agent.NotNow(fmt.Errorf("%s is left alone: circuit breaker is open after %d failures in a row",
 			b.cfg.Name, b.cfg.Breaker.Failures), max(time.Millisecond, wait))
 	case errors.Is(err, gobreaker.ErrTooManyRequests):
-		return nil, agent.RetryAfter(fmt.Errorf("%s is left alone: circuit breaker waits for the answer to one call",
+		return nil, agent.NotNow(fmt.Errorf("%s is left alone: circuit breaker waits for the answer to one call",
 			b.cfg.Name), b.probeTime())
 	}
 	return out, err
