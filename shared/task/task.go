@@ -173,8 +173,13 @@ func (t Task) Step(name string) (StepState, bool) {
 	return StepState{}, false
 }
 
-func (t Task) index(name string) int {
-	return slices.IndexFunc(t.Steps, func(s StepState) bool { return s.Name == name })
+func (t *Task) index(name string) int {
+	for i := range t.Steps {
+		if t.Steps[i].Name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // Clone returns a copy whose Steps can be changed without changing t's. Order

@@ -77,13 +77,16 @@ func Run(ctx context.Context, c Config) (Result, error) {
 		c.Progress = func(string, ...any) {}
 	}
 	third := time.Duration(c.Seconds / 3 * float64(time.Second))
+	var floor rate
+	measureFloor := func(ctx context.Context, _ *Result) error { return c.floor(ctx, third/2, &floor) }
 	for _, part := range []struct {
 		name string
 		run  func(context.Context, *Result) error
 	}{
 		{"one synced write of the disk", c.disk},
-		{"floor: the store alone", func(ctx context.Context, r *Result) error { return c.floor(ctx, third, r) }},
+		{"floor: the store alone", measureFloor},
 		{fmt.Sprintf("engine: %d tasks in flight", c.InFlight), c.crowd},
+		{"floor once more, as the machine's speed changes", measureFloor},
 		{"engine: one task at a time", func(ctx context.Context, r *Result) error { return c.alone(ctx, third, r) }},
 	} {
 		c.Progress("measuring %s", part.name)
@@ -91,6 +94,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 			return r, fmt.Errorf("measuring %s: %w", part.name, err)
 		}
 	}
+	r.FloorCommitsPerS = floor.perSecond()
 	r.RatioToFloor = r.CommitsPerS / r.FloorCommitsPerS
 	r.AloneStepFsyncs = r.AloneStepP50 / r.FsyncP50
 	r.RSS = peakMB()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -15,28 +15,44 @@ import (
 	"triad/shared/task"
 )
 
-// floor measures the store doing nothing but durable updates of a record of
-// this size, by as many callers as tasks are in flight.
-func (c Config) floor(ctx context.Context, d time.Duration, r *Result) error {
-	s, _, err := c.open(ctx, "floor")
+// floor measures the store doing nothing but durable updates of the records that
+// the engine would write half way through, by as many callers as tasks are in
+// flight.
+func (c Config) floor(ctx context.Context, d time.Duration, r *rate) error {
+	s, path, err := c.open(ctx, "floor")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }()
+	records := make([]task.Task, c.InFlight)
+	for i := range records {
+		if records[i], err = c.record(i); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	var done atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	start := time.Now()
-	for i := range c.InFlight {
-		g.Go(func() error { return rewrite(ctx, s, c.record(i), &done) })
+	for _, t := range records {
+		g.Go(func() error { return rewrite(ctx, s, t, &done) })
 	}
-	if err := g.Wait(); err != nil {
+	err = g.Wait()
+	r.done += done.Load()
+	r.took += time.Since(start)
+	if err := errors.Join(err, s.Close()); err != nil {
 		return err
 	}
-	r.FloorCommitsPerS = float64(done.Load()) / time.Since(start).Seconds()
-	return nil
+	return os.Remove(path) // the next measurement begins with a fresh store, too
 }
+
+// rate is how much was done in how long.
+type rate struct {
+	done int64
+	took time.Duration
+}
+
+func (r rate) perSecond() float64 { return float64(r.done) / r.took.Seconds() }
 
 // rewrite commits one record again and again until ctx ends.
 func rewrite(ctx context.Context, s *sqlitestore.Store, t task.Task, done *atomic.Int64) error {
@@ -61,17 +77,20 @@ func over(ctx context.Context, err error) error {
 	return err
 }
 
-// record is a task as it is half way through.
-func (c Config) record(i int) task.Task {
-	now := task.At(time.Now())
-	t := task.Task{
-		ID: task.ID(fmt.Sprintf("floor-%d", i)), Workflow: "bench@1", State: task.Processing, Version: 1, Op: "floor",
-		LockedBy: "abcdefgh", CompleteBy: now + 60_000, Deadline: now + 3_600_000, CreatedAt: now,
-		OrderHash: strings.Repeat("h", 22), Order: order, Steps: make([]task.StepState, c.Steps),
+// record is a task half way through, as the engine would have it then.
+func (c Config) record(i int) (task.Task, error) {
+	def, err := definition(c.Steps)
+	if err != nil {
+		return task.Task{}, err
 	}
-	for k := range t.Steps {
-		t.Steps[k] = task.StepState{Name: stepName(k), State: task.Processed, Attempt: 1,
-			StartedAt: now, EndedAt: now, Rank: int64(k + 1)}
+	now := time.Now()
+	d, err := task.Decide(def.Workflow, task.Task{}, task.Event{Kind: task.Submitted, By: "floorfl1", Submission: &task.Submission{
+		ID: task.ID(fmt.Sprintf("%d-%d", i, 100)), Workflow: "bench", Order: order}}, now)
+	for k := 0; k < c.Steps/2 && err == nil; k++ {
+		now = now.Add(3 * time.Millisecond)
+		d, err = task.Decide(def.Workflow, d.Task, task.Event{Kind: task.Replied, By: "floorfl1", Outcome: task.Succeeded,
+			Step: stepName(k), Attempt: 1, LockedBy: "floorfl1"}, now)
 	}
-	return t
+	d.Task.Op, d.Task.Version = fmt.Sprintf("floorfl1.%04d", i), 1
+	return d.Task, err
 }

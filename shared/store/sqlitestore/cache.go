@@ -7,14 +7,15 @@ import (
 	"triad/shared/task"
 )
 
-// entry is a task as the file has it, with its order and all outputs.
+// entry is a task as the file has it, with its order and all outputs. Nobody
+// changes one that is staged or in the cache.
 type entry struct {
 	seq  int64
 	task task.Task
 }
 
 // size estimates the memory of an entry.
-func (e entry) size() int64 {
+func (e *entry) size() int64 {
 	const perTask, perStep = 1_024, 256
 	n := perTask + perStep*len(e.task.Steps) + len(e.task.Order) + len(e.task.Reason)
 	for i := range e.task.Steps {
@@ -44,7 +45,7 @@ type cache struct {
 }
 
 type node struct {
-	entry
+	*entry
 	bytes      int64
 	prev, next *node
 }
@@ -62,18 +63,18 @@ func newCache(limit int64, count *counters) *cache {
 }
 
 // peek returns the task if it is there.
-func (c *cache) peek(id task.ID) (entry, bool) {
+func (c *cache) peek(id task.ID) (*entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := c.tasks[id]; n != nil {
 		return n.entry, true
 	}
-	return entry{}, false
+	return nil, false
 }
 
 // startReading finds the task and marks it as used, or else notes that the
 // caller will read it; then the caller must call stopReading.
-func (c *cache) startReading(id task.ID) (entry, bool) {
+func (c *cache) startReading(id task.ID) (*entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := c.tasks[id]; n != nil {
@@ -88,24 +89,25 @@ func (c *cache) startReading(id task.ID) (entry, bool) {
 		c.reading[id] = r
 	}
 	r.readers++
-	return entry{}, false
+	return nil, false
 }
 
-// stopReading keeps what was read, if found and not overtaken by a put.
-func (c *cache) stopReading(id task.ID, e entry, found bool) {
+// stopReading keeps what was read, if anything (e is not nil) and not overtaken by
+// a put.
+func (c *cache) stopReading(id task.ID, e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.reading[id]
 	if r.readers--; r.readers == 0 {
 		delete(c.reading, id)
 	}
-	if _, known := c.tasks[id]; found && !known && !r.stale {
+	if _, known := c.tasks[id]; e != nil && !known && !r.stale {
 		c.store(e)
 	}
 }
 
 // put replaces the task by what has just become durable.
-func (c *cache) put(e entry) {
+func (c *cache) put(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.reading[e.task.ID]; r != nil {
@@ -126,7 +128,7 @@ func (c *cache) forget(id task.ID) {
 	}
 }
 
-func (c *cache) store(e entry) {
+func (c *cache) store(e *entry) {
 	n := c.tasks[e.task.ID]
 	if e.task.CompleteBy == 0 {
 		if n != nil {
@@ -162,8 +164,12 @@ func (c *cache) drop(n *node) {
 	c.bytes -= n.bytes
 }
 
-// side returns the output of the named step if it is one that is kept aside.
-func (e entry) side(step string) ([]byte, bool) {
+// side returns the output of the named step if it is one that is kept aside. A
+// nil entry has none.
+func (e *entry) side(step string) ([]byte, bool) {
+	if e == nil {
+		return nil, false
+	}
 	s, ok := e.task.Step(step)
 	return s.Output, ok && record.Aside(s)
 }

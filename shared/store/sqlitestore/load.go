@@ -31,40 +31,40 @@ func (s *Store) Load(ctx context.Context, id task.ID) (task.Task, error) {
 	return e.task, nil
 }
 
-func (s *Store) load(ctx context.Context, id task.ID) (entry, error) {
+func (s *Store) load(ctx context.Context, id task.ID) (*entry, error) {
 	e, ok := s.cache.startReading(id)
 	if ok {
 		return e, nil
 	}
 	e, err := s.fetch(ctx, id)
-	s.cache.stopReading(id, e, err == nil)
+	s.cache.stopReading(id, e)
 	return e, err
 }
 
 // fetch reads the task from the file.
-func (s *Store) fetch(ctx context.Context, id task.ID) (entry, error) {
+func (s *Store) fetch(ctx context.Context, id task.ID) (*entry, error) {
 	rows, err := s.reads.task.QueryContext(ctx, string(id))
 	if err != nil {
-		return entry{}, err
+		return nil, err
 	}
 	defer rows.Close()
-	var e entry
+	e := &entry{}
 	var aside []int
 	found := false
 	for rows.Next() {
 		var step, rec, body sql.NullString
 		if err := rows.Scan(&e.seq, &step, &rec, &body); err != nil {
-			return entry{}, err
+			return nil, err
 		}
 		if step.Valid {
 			aside = attach(e.task, aside, step.String, body.String)
 			continue
 		}
 		if e.task, aside, err = record.Decode([]byte(rec.String)); err != nil {
-			return entry{}, err
+			return nil, err
 		}
 		if !body.Valid || e.task.ID != id {
-			return entry{}, fmt.Errorf("%w: its order is missing, or its record is that of task %s", store.ErrDamaged, e.task.ID)
+			return nil, fmt.Errorf("%w: its order is missing, or its record is that of task %s", store.ErrDamaged, e.task.ID)
 		}
 		if body.String != "" {
 			e.task.Order = json.RawMessage(body.String)
@@ -73,11 +73,11 @@ func (s *Store) fetch(ctx context.Context, id task.ID) (entry, error) {
 	}
 	switch {
 	case rows.Err() != nil:
-		return entry{}, rows.Err()
+		return nil, rows.Err()
 	case !found:
-		return entry{}, store.ErrNotFound
+		return nil, store.ErrNotFound
 	case len(aside) > 0:
-		return entry{}, fmt.Errorf("%w: the output of step %s is missing", store.ErrDamaged, e.task.Steps[aside[0]].Name)
+		return nil, fmt.Errorf("%w: the output of step %s is missing", store.ErrDamaged, e.task.Steps[aside[0]].Name)
 	}
 	return e, nil
 }

@@ -15,7 +15,8 @@ import (
 // write is a Change made ready in the caller's goroutine, so that the writer,
 // which is one for all, only has to write.
 type write struct {
-	task    task.Task
+	// entry is what the file will have. The writer completes it.
+	*entry
 	record  string
 	locks   []task.Lock
 	notices []message
@@ -57,7 +58,7 @@ func (s *Store) newWrite(c store.Change) (*write, error) {
 	if c.Task.ID == "" || c.Task.Op == "" {
 		return nil, errors.New("it has no id or no op")
 	}
-	next := &write{task: record.Normal(c.Task), locks: c.Locks}
+	next := &write{entry: &entry{task: record.Normal(c.Task)}, locks: c.Locks}
 	if n := len(c.Task.Order); n > task.MaxOrder {
 		return nil, fmt.Errorf("%w: the order has %d bytes, at most %d are allowed", store.ErrTooLarge, n, task.MaxOrder)
 	}
@@ -128,16 +129,16 @@ func (w *writer) create(next *write) (answer, fault error) {
 		}
 		return created(e, next), nil
 	}
-	e := entry{seq: w.next.task, task: *t}
+	next.seq = w.next.task
 	w.next.task++
-	if _, err := w.do.insertOrder.exec(e.seq, string(t.Order)); err != nil {
+	if _, err := w.do.insertOrder.exec(next.seq, string(t.Order)); err != nil {
 		return nil, err
 	}
-	return nil, w.finish(e, entry{}, next)
+	return nil, w.finish(nil, next)
 }
 
 // created answers a Create that found a task.
-func created(e entry, next *write) error {
+func created(e *entry, next *write) error {
 	if e.task.Version == 1 && e.task.Op == next.task.Op {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (w *writer) commit(next *write) (answer, fault error) {
 	if prev.task.Version == t.Version && prev.task.Op == t.Op {
 		return nil, nil
 	}
-	if prev.task.Version != t.Version-1 || !held(prev.task, next.locks) {
+	if prev.task.Version != t.Version-1 || !held(&prev.task, next.locks) {
 		return store.ErrConflict, nil
 	}
 	n, err := w.update(prev, next)
@@ -166,13 +167,12 @@ func (w *writer) commit(next *write) (answer, fault error) {
 		w.store.cache.forget(t.ID)
 		return store.ErrConflict, nil
 	}
-	e := entry{seq: prev.seq, task: *t}
-	e.task.Order = prev.task.Order
-	return nil, w.finish(e, prev, next)
+	next.seq, t.Order = prev.seq, prev.task.Order
+	return nil, w.finish(prev, next)
 }
 
 // update writes the record, and the indexed columns only if one changed.
-func (w *writer) update(prev entry, next *write) (changed int64, err error) {
+func (w *writer) update(prev *entry, next *write) (changed int64, err error) {
 	p, t := &prev.task, &next.task
 	if p.Shard == t.Shard && p.CompleteBy == t.CompleteBy && p.State == t.State &&
 		p.Workflow == t.Workflow && p.Tenant == t.Tenant {
@@ -183,23 +183,23 @@ func (w *writer) update(prev entry, next *write) (changed int64, err error) {
 }
 
 // finish writes what goes with the record and stages the task.
-func (w *writer) finish(e, prev entry, next *write) error {
-	for i := range e.task.Steps {
-		s := &e.task.Steps[i]
+func (w *writer) finish(prev *entry, next *write) error {
+	for i := range next.task.Steps {
+		s := &next.task.Steps[i]
 		if !record.Aside(*s) {
 			continue
 		}
 		if kept, ok := prev.side(s.Name); ok && bytes.Equal(kept, s.Output) {
 			continue
 		}
-		if _, err := w.do.insertOutput.exec(e.seq, s.Name, string(s.Output)); err != nil {
+		if _, err := w.do.insertOutput.exec(next.seq, s.Name, string(s.Output)); err != nil {
 			return err
 		}
 	}
 	if err := w.tell(next); err != nil {
 		return err
 	}
-	w.staged[e.task.ID] = e
+	w.staged[next.task.ID] = next.entry
 	w.changed++
 	return nil
 }
@@ -224,7 +224,7 @@ func (w *writer) tell(next *write) error {
 }
 
 // known returns the task as the open transaction sees it, if it is in memory.
-func (w *writer) known(id task.ID) (entry, bool) {
+func (w *writer) known(id task.ID) (*entry, bool) {
 	if e, ok := w.staged[id]; ok {
 		return e, true
 	}
@@ -233,7 +233,7 @@ func (w *writer) known(id task.ID) (entry, bool) {
 
 // lookup returns the task as the open transaction sees it. What it changed is
 // staged, so anything else can be read on another connection.
-func (w *writer) lookup(id task.ID) (entry, error) {
+func (w *writer) lookup(id task.ID) (*entry, error) {
 	if e, ok := w.staged[id]; ok {
 		return e, nil
 	}
@@ -250,7 +250,7 @@ func refused(err error) (answer, fault error) {
 }
 
 // held reports whether every lock reads as given.
-func held(t task.Task, locks []task.Lock) bool {
+func held(t *task.Task, locks []task.Lock) bool {
 	for _, l := range locks {
 		if s, ok := t.Step(l.Step); !ok || s.LockedBy != l.LockedBy {
 			return false

@@ -40,7 +40,7 @@ type writer struct {
 	// What follows belongs to the writer's goroutine.
 
 	// staged has the tasks that the open transaction changed.
-	staged map[task.ID]entry
+	staged map[task.ID]*entry
 	// changed counts operations that wrote in the open transaction.
 	changed int64
 	// next has the numbers to give; before, what they were when the open
@@ -55,7 +55,7 @@ type numbers struct{ task, notice, alert int64 }
 func startWriter(ctx context.Context, s *Store) (_ *writer, err error) {
 	w := &writer{
 		store: s, queue: make(chan *operation, 2*maxGroup), done: make(chan struct{}),
-		staged: map[task.ID]entry{},
+		staged: map[task.ID]*entry{},
 	}
 	if err := w.number(ctx); err != nil {
 		return nil, err
