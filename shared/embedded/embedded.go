@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -240,11 +241,13 @@ func (e *Engine) Agents() map[string]agent.Stats {
 
 // room is how many more requests the queues may hold.
 func (e *Engine) room() int {
-	room := e.config.InFlight - e.queues.total()
+	left, least := e.config.InFlight-e.queues.pending(), math.MaxInt
 	for name, a := range e.config.Agents {
-		room = min(room, 2*a.Concurrency-e.queues.waiting(name))
+		waiting := e.queues.waiting(name)
+		left -= waiting
+		least = min(least, 2*a.Concurrency-waiting)
 	}
-	return max(0, room)
+	return max(0, min(left, least))
 }
 
 // hold reports that a new task must wait in the table.

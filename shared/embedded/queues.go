@@ -76,14 +76,11 @@ func (q *queues) depths() map[string]int {
 	return m
 }
 
-// total counts what is to be done now: delayed wake-ups only wait.
-func (q *queues) total() int {
+// pending counts the scheduler's messages that are to be handled now: delayed
+// wake-ups only wait.
+func (q *queues) pending() int {
 	d := depth(q.scheduler)
-	n := d.Visible + d.InFlight
-	for _, a := range q.agents {
-		n += depth(a).Total()
-	}
-	return n
+	return d.Visible + d.InFlight
 }
 
 // waiting counts the requests of one agent, those it works on included.

@@ -9,25 +9,16 @@ import (
 )
 
 // EncodeRequest gives what Encode(r) gives, but for the white space of raw
-// fields, in one allocation. r.Input and r.Output must be valid
-// JSON.
+// fields, in one allocation. r.Input and r.Output must be valid JSON.
 func EncodeRequest(r *task.Request) []byte {
 	b := make([]byte, 0, 220+2*len(r.Task)+2*len(r.Step)+len(r.Agent)+len(r.Workflow)+len(r.Input)+len(r.Output))
 	b = append(b, `{"task":`...)
 	b = appendString(b, string(r.Task))
 	b = append(b, `,"workflow":`...)
 	b = appendString(b, r.Workflow)
-	b = append(b, `,"step":`...)
-	b = appendString(b, r.Step)
 	b = append(b, `,"agent":`...)
 	b = appendString(b, r.Agent)
-	if r.Undo {
-		b = append(b, `,"undo":true`...)
-	}
-	b = append(b, `,"attempt":`...)
-	b = strconv.AppendInt(b, int64(r.Attempt), 10)
-	b = append(b, `,"lockedBy":`...)
-	b = appendString(b, r.LockedBy)
+	b = appendToken(b, token{step: r.Step, undo: r.Undo, attempt: r.Attempt, lockedBy: r.LockedBy})
 	b = append(b, `,"completeBy":`...)
 	b = strconv.AppendInt(b, int64(r.CompleteBy), 10)
 	b = append(b, `,"key":`...)
@@ -54,15 +45,7 @@ func EncodeReply(r *task.Reply) []byte {
 	b := make([]byte, 0, 160+len(r.Task)+len(r.Step)+len(r.LockedBy)+len(r.Output)+len(r.Error))
 	b = append(b, `{"reply":{"task":`...)
 	b = appendString(b, string(r.Task))
-	b = append(b, `,"step":`...)
-	b = appendString(b, r.Step)
-	if r.Undo {
-		b = append(b, `,"undo":true`...)
-	}
-	b = append(b, `,"attempt":`...)
-	b = strconv.AppendInt(b, int64(r.Attempt), 10)
-	b = append(b, `,"lockedBy":`...)
-	b = appendString(b, r.LockedBy)
+	b = appendToken(b, token{step: r.Step, undo: r.Undo, attempt: r.Attempt, lockedBy: r.LockedBy})
 	b = append(b, `,"outcome":`...)
 	b = appendString(b, string(r.Outcome))
 	b = appendRaw(b, `,"output":`, r.Output)
@@ -78,6 +61,26 @@ func EncodeReply(r *task.Reply) []byte {
 		b = strconv.AppendInt(b, r.RetryAfterMs, 10)
 	}
 	return append(b, "}}"...)
+}
+
+// token is what a request and its reply have in common beside the task.
+type token struct {
+	step     string
+	undo     bool
+	attempt  int
+	lockedBy string
+}
+
+func appendToken(b []byte, t token) []byte {
+	b = append(b, `,"step":`...)
+	b = appendString(b, t.step)
+	if t.undo {
+		b = append(b, `,"undo":true`...)
+	}
+	b = append(b, `,"attempt":`...)
+	b = strconv.AppendInt(b, int64(t.attempt), 10)
+	b = append(b, `,"lockedBy":`...)
+	return appendString(b, t.lockedBy)
 }
 
 // appendString appends s as a JSON string.

@@ -132,25 +132,38 @@ func (w *wire) valid(start int) json.RawMessage {
 	return append(json.RawMessage(nil), value...)
 }
 
+// read reads a field of the token, and reports whether it is one.
+func (t *token) read(w *wire, name string) bool {
+	switch name {
+	case "step":
+		t.step = w.text()
+	case "undo":
+		t.undo = w.yes()
+	case "attempt":
+		t.attempt = int(w.number())
+	case "lockedBy":
+		t.lockedBy = w.text()
+	default:
+		return false
+	}
+	return true
+}
+
 // plainRequest reads a Request in its plain form.
 func plainRequest(body []byte) (r task.Request, ok bool) {
+	var t token
 	w := newWire(body)
 	w.fields(func(w *wire, name string) {
+		if t.read(w, name) {
+			return
+		}
 		switch name {
 		case "task":
 			r.Task = task.ID(w.text())
 		case "workflow":
 			r.Workflow = w.text()
-		case "step":
-			r.Step = w.text()
 		case "agent":
 			r.Agent = w.text()
-		case "undo":
-			r.Undo = w.yes()
-		case "attempt":
-			r.Attempt = int(w.number())
-		case "lockedBy":
-			r.LockedBy = w.text()
 		case "completeBy":
 			r.CompleteBy = task.Millis(w.number())
 		case "key":
@@ -165,6 +178,7 @@ func plainRequest(body []byte) (r task.Request, ok bool) {
 			w.bad = true
 		}
 	})
+	r.Step, r.Undo, r.Attempt, r.LockedBy = t.step, t.undo, t.attempt, t.lockedBy
 	return r, w.end()
 }
 
@@ -201,18 +215,14 @@ func plainWake(w *wire) *Wake {
 
 func plainReply(w *wire) *task.Reply {
 	var r task.Reply
+	var t token
 	w.fields(func(w *wire, name string) {
+		if t.read(w, name) {
+			return
+		}
 		switch name {
 		case "task":
 			r.Task = task.ID(w.text())
-		case "step":
-			r.Step = w.text()
-		case "undo":
-			r.Undo = w.yes()
-		case "attempt":
-			r.Attempt = int(w.number())
-		case "lockedBy":
-			r.LockedBy = w.text()
 		case "outcome":
 			r.Outcome = task.Outcome(w.text())
 		case "output":
@@ -227,5 +237,6 @@ func plainReply(w *wire) *task.Reply {
 			w.bad = true
 		}
 	})
+	r.Step, r.Undo, r.Attempt, r.LockedBy = t.step, t.undo, t.attempt, t.lockedBy
 	return &r
 }

@@ -37,15 +37,6 @@ func (c *change) woken() {
 	c.goOn()
 }
 
-// judge sets Applied if anything was moved or touched, else the verdict given.
-func (c *change) judge(otherwise Verdict, why string) {
-	if len(c.d.Moves) > 0 || c.touched != 0 {
-		c.verdict(Applied, "")
-		return
-	}
-	c.verdict(otherwise, why)
-}
-
 // elapse ends the timers whose time has come.
 func (c *change) elapse() {
 	for i := range c.d.Task.Steps {
@@ -70,13 +61,15 @@ func (c *change) goOn() {
 		c.elapse()
 		c.advance()
 	}
-	why := "nothing is due"
-	if c.was.State.Finished() {
-		why = "the task has finished"
-	}
-	said := len(c.d.Requests)+len(c.d.Wakes) > 0 || c.d.Says()
-	if c.judge(Idle, why); c.d.Verdict == Idle && said {
+	switch {
+	case len(c.d.Moves) > 0 || c.touched != 0:
+		c.verdict(Applied, "")
+	case len(c.d.Requests)+len(c.d.Wakes) > 0 || c.d.Says():
 		c.verdict(Repeated, "messages may have been lost")
+	case c.was.State.Finished():
+		c.verdict(Idle, "the task has finished")
+	default:
+		c.verdict(Idle, "nothing is due")
 	}
 }
 

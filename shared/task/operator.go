@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -16,38 +17,22 @@ func (c *change) endRequested(goal State) {
 			c.revive()
 			c.moveTask(Compensating, BecauseUndo)
 		}
-		c.turn(goal, c.reason(string(c.e.Kind)))
+		c.turn(goal, cmp.Or(c.e.Reason, string(c.e.Kind)))
 		c.advance()
 		c.verdict(Applied, "")
 	case t.State == Error && t.Goal == Error:
 		c.verdict(Refused, "the task has failed: resubmit it, or have it undone")
 	case t.State == Error:
 		c.verdict(Refused, "undoing the task has failed: resubmit it to try the undo again")
+	case t.State.Finished():
+		c.verdict(Refused, fmt.Sprintf("the task is %s", t.State))
 	default:
-		c.verdict(Refused, fmt.Sprintf("the task is %s", cond(t.State.Finished(), t.State, "on its way to "+t.Goal)))
+		c.verdict(Refused, fmt.Sprintf("the task is on its way to %s", t.Goal))
 	}
-}
-
-func cond(yes bool, a, b State) State {
-	if yes {
-		return a
-	}
-	return b
 }
 
 // revive makes a failed task unfinished again.
-func (c *change) revive() {
-	if t := &c.d.Task; t.State == Error {
-		t.EndedAt, t.Owing = 0, false
-	}
-}
-
-func (c *change) reason(otherwise string) string {
-	if c.e.Reason != "" {
-		return c.e.Reason
-	}
-	return otherwise
-}
+func (c *change) revive() { c.d.Task.EndedAt, c.d.Task.Owing = 0, false }
 
 // resubmitted lets a failed task go on from where it failed: state, failure
 // counts and deadlines are reset in this one write; attempts go on counting.

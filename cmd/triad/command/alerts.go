@@ -40,12 +40,5 @@ func (c *AlertsCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 			break
 		}
 	}
-	switch {
-	case g.JSON:
-		return nil
-	case len(out.rows) == 1:
-		env.note("there are no alerts")
-		return nil
-	}
-	return out.write(env)
+	return out.finish(env, g, "there are no alerts")
 }

@@ -58,6 +58,19 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
+// finish ends a list whose first row is its head: with --json it was printed row
+// by row, and without any row a note says so.
+func (t *table) finish(e *Env, g *Globals, none string) error {
+	switch {
+	case g.JSON:
+		return nil
+	case len(t.rows) == 1:
+		e.note("%s", none)
+		return nil
+	}
+	return t.write(e)
+}
+
 // write prints the rows. Cells of a column start at the same place; nothing
 // follows the last cell.
 func (t *table) write(e *Env) error {

@@ -57,14 +57,7 @@ func (RejectedListCommand) Run(ctx context.Context, env *Env, g *Globals) error 
 			break
 		}
 	}
-	switch {
-	case g.JSON:
-		return nil
-	case len(out.rows) == 1:
-		env.note("nothing is rejected")
-		return nil
-	}
-	return out.write(env)
+	return out.finish(env, g, "nothing is rejected")
 }
 
 // excerpt is the beginning of a message.
