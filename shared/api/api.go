@@ -63,6 +63,9 @@ type Config struct {
 	// Hosts are the names, without port, that a request's Host may have beside
 	// the loopback names. Defaults to none.
 	Hosts []string
+	// Explain tells the cause of an answer 5xx, for callers who own the store.
+	// Defaults to hiding it in the log.
+	Explain func(cause error) string
 	// Logger gets one line for each answer 5xx that hides its cause. Defaults
 	// to discarding.
 	Logger *slog.Logger

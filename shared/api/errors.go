@@ -68,7 +68,11 @@ func failf(status int, code Code, field, message string, args ...any) *failure {
 // refuse answers with an error.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := translate(err)
-	if f.cause != nil && r.Context().Err() == nil {
+	switch {
+	case f.cause == nil || r.Context().Err() != nil:
+	case s.Explain != nil:
+		f.Message = s.Explain(f.cause)
+	default:
 		s.Logger.LogAttrs(r.Context(), slog.LevelError, "answering with an error",
 			slog.String("method", r.Method), slog.String("path", shorten(r.URL.Path)), slog.Any("error", f.cause))
 	}

@@ -268,6 +268,18 @@ func TestFaultsOfTheEngineHaveTheirAnswers(t *testing.T) {
 	}
 }
 
+func TestTheCauseIsToldToWhoOwnsTheStore(t *testing.T) {
+	t.Parallel()
+	d := apitest.New(t, func(config *api.Config) {
+		config.Submit = failing{errors.New("no such table")}
+		config.Explain = func(cause error) string { return cause.Error() + ": deploy it" }
+	})
+	got := decode[api.ErrorBody](t, do(t, d, 503, "POST", "/v1/tasks", order1))
+	if want := "no such table: deploy it"; got.Error.Message != want {
+		t.Errorf("got %q, want %q", got.Error.Message, want)
+	}
+}
+
 // failing is a Submission that fails.
 type failing struct{ err error }
 
