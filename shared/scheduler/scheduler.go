@@ -52,6 +52,18 @@ func (s *Scheduler) Handle(ctx context.Context, d queue.Delivery) error {
 	return err
 }
 
+// Key returns the ordering key of a message of the scheduler queue: the id of
+// the task that it is about, "" when it can't be read. Handling one task's
+// messages one after the other is not needed for their effect: it saves the
+// writes that would be lost to each other, and reloading.
+func Key(body []byte) string {
+	m, err := queue.DecodeToScheduler(body)
+	if err != nil {
+		return ""
+	}
+	return string(m.Task())
+}
+
 func (s *Scheduler) reject(ctx context.Context, d queue.Delivery, reason error) error {
 	err := s.rejected.Reject(ctx, store.Rejected{
 		Queue: queue.Scheduler, Body: d.Body, Reason: reason.Error(), At: task.At(s.engine.Clock()),
