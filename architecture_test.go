@@ -112,6 +112,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		{"shared/agent", []string{"shared/task", "shared/queue"}},
 		{"shared/agent/*", []string{"shared/task", "shared/agent"}},
 		{"shared/remote", nil},
+		{"shared/trigger", []string{"shared/queue"}},
 	}
 	for _, p := range list(t) {
 		if p.support() {
@@ -157,6 +158,7 @@ func TestWhoMayImportWhat(t *testing.T) {
 		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*"}},
 		{"modernc.org/sqlite", []string{"shared/store/sqlitestore"}},
 		{"database/sql", []string{"shared/store/sqlitestore"}},
+		{"github.com/aws/aws-lambda-go", []string{"shared/trigger"}},
 		{"testing", nil},
 	}
 	for _, p := range list(t) {
@@ -197,11 +199,11 @@ func TestEnginesRunAnywhere(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatRunsOnAWSKnowsAWS: the SDK is imported by the AWS adapters and
+// TestOnlyWhatRunsOnAWSKnowsAWS: what is of AWS is imported by its adapters and
 // infra, comes into nothing else however far, and they bring no database along.
 func TestOnlyWhatRunsOnAWSKnowsAWS(t *testing.T) {
 	t.Parallel()
-	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue"}
+	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue", "shared/trigger"}
 	sdk := func(i string) bool {
 		return strings.HasPrefix(i, "github.com/aws/") || slices.Contains(adapters, strings.TrimPrefix(i, module))
 	}
