@@ -10,29 +10,6 @@ import (
 )
 
 var ledgerTests = map[string]func(*testing.T, Harness){
-	"definitions are immutable": ledger(func(t *testing.T, h Harness) {
-		define := func(name string, version int, source string) error {
-			return h.Ledger.Define(t.Context(), store.Definition{Name: name, Version: version, Source: []byte(source)})
-		}
-		for _, err := range []error{define("order", 2, "b\x00\xff"), define("order", 10, "c"), define("order", 1, "a"),
-			define("drone", 1, ""), define("order", 1, "a")} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		wantError(t, define("order", 1, "changed"), store.ErrDefined)
-		wantError(t, define("drone", 1, "changed"), store.ErrDefined)
-		got, err := h.reopened(t).Ledger.Definitions(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := []store.Definition{{Name: "drone", Version: 1}, {Name: "order", Version: 1, Source: []byte("a")},
-			{Name: "order", Version: 2, Source: []byte("b\x00\xff")}, {Name: "order", Version: 10, Source: []byte("c")}}
-		if diff := cmp.Diff(got, want, alike()); diff != "" {
-			t.Errorf("Definitions (-got +want):\n%s", diff)
-		}
-	}),
-
 	"rejected messages are kept to the byte, in order": ledger(func(t *testing.T, h Harness) {
 		want := []store.Rejected{
 			{Queue: "submissions", Body: []byte("\x00\xff not JSON"), Reason: "unreadable", At: created},

@@ -29,6 +29,9 @@ type Harness struct {
 	Store store.Store
 	// Ledger is nil when the implementation has none.
 	Ledger store.Ledger
+	// Definitions is the part of a ledger that keeps definitions. Defaults to
+	// Ledger; nil when the implementation has neither.
+	Definitions Definitions
 	// KeepsTold is true when Ledger.Mail returns the notices and alerts of a
 	// Change.
 	KeepsTold bool
@@ -40,13 +43,20 @@ type Harness struct {
 	Settle func()
 }
 
+// Definitions is the part of store.Ledger that stores on AWS have too.
+type Definitions interface {
+	Define(ctx context.Context, d store.Definition) error
+	Definitions(ctx context.Context) ([]store.Definition, error)
+}
+
 // Run runs the suite. open is called once for each test, from parallel tests,
 // and registers its own cleanup.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	groups := map[string]map[string]func(*testing.T, Harness){
 		"create": createTests, "commit": commitTests, "content": contentTests,
-		"due": dueTests, "list": listTests, "ledger": ledgerTests, "told": toldTests,
+		"due": dueTests, "list": listTests,
+		"definitions": definitionTests, "ledger": ledgerTests, "told": toldTests,
 	}
 	for group, tests := range groups {
 		t.Run(group, func(t *testing.T) {
