@@ -154,11 +154,12 @@ func (s *Store) commit(ctx context.Context, c store.Change) error {
 	if err != nil {
 		return err
 	}
-	lifetime := m[attrExpires] != nil
+	lifetime := late(c.Task)
 	err = patiently(ctx, func() error { return s.replace(ctx, c, m, lifetime) })
 	var no *refused
-	if !lifetime && errors.As(err, &no) && no.parts[0].old[attrExpires] != nil {
-		// It might have been refused only because the task expires, and goes on.
+	if !lifetime && errors.As(err, &no) && flipped(no.parts[0].old, m) {
+		// It may have been refused only because the order and the outputs begin
+		// to expire, or cease to.
 		err = patiently(ctx, func() error { return s.replace(ctx, c, m, true) })
 	}
 	return judgeCommit(c.Task, err)

@@ -39,10 +39,12 @@ const (
 	attrCreatedAt     = "CreatedAt"
 	attrEndedAt       = "EndedAt"
 	attrExpires       = "Expires" // seconds since the epoch
+	attrKept          = "Kept"    // the order and the outputs have no Expires
 	attrSteps         = "Steps"
 
-	attrOrder = "Order" // in Orders
-	attrBody  = "Body"  // in a side item
+	attrOrder  = "Order"  // in Orders
+	attrBody   = "Body"   // in a side item
+	attrSource = "Source" // in a definition
 )
 
 // The attributes of a step, inside Steps, under the step's name. There is one
@@ -141,7 +143,9 @@ func taskItem(t task.Task, keep time.Duration) (item, error) {
 	m.text(attrOrderHash, t.OrderHash)
 	m.number(attrCreatedAt, int64(t.CreatedAt))
 	m.number(attrEndedAt, int64(t.EndedAt))
-	m.number(attrExpires, expires(t, keep))
+	e := expiryOf(t, keep)
+	m.number(attrExpires, e.record)
+	m.flag(attrKept, e.beside == 0)
 	m.index(t)
 	if len(t.Steps) == 0 {
 		return m, nil
@@ -189,16 +193,6 @@ func fingerprint(output []byte) []byte {
 	return sum[:8]
 }
 
-// expires is when DynamoDB may delete the task, in seconds; 0 is never. Only a
-// task that nobody has to look at any more expires: one in Error waits for an
-// operator, and one in the index owes something.
-func expires(t task.Task, keep time.Duration) int64 {
-	if keep <= 0 || t.EndedAt == 0 || !t.State.Finished() || t.State == task.Error || t.CompleteBy != 0 {
-		return 0
-	}
-	return t.EndedAt.Add(keep).Time().Unix()
-}
-
 func taskKey(id task.ID) item { return item{attrID: text(string(id)), attrPart: text(partTask)} }
 
 func sideKey(id task.ID, step string) item {
@@ -208,14 +202,16 @@ func sideKey(id task.ID, step string) item {
 func orderKey(id task.ID) item { return item{attrID: text(string(id))} }
 
 // sideItem is the item of an output that is too large for the task item.
-func sideItem(id task.ID, s task.StepState) item {
+func sideItem(id task.ID, s task.StepState, e expiry) item {
 	m := sideKey(id, s.Name)
+	m.number(attrExpires, e.beside)
 	m.content(attrBody, s.Output)
 	return m
 }
 
-func orderItem(t task.Task) item {
+func orderItem(t task.Task, e expiry) item {
 	m := orderKey(t.ID)
+	m.number(attrExpires, e.beside)
 	m.number(attrCreatedAt, int64(t.CreatedAt))
 	m.content(attrOrder, t.Order)
 	return m

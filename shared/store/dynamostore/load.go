@@ -30,7 +30,8 @@ func (s *Store) Load(ctx context.Context, id task.ID) (task.Task, error) {
 
 // load reads all pieces at once. Each read is strong, but a transaction may be
 // applied between two of them: what is missing is read again as one snapshot,
-// and only if it is missing there too is the task damaged.
+// and only if it is missing there too is the task damaged. One that expires and
+// of which a piece is gone counts as gone: DynamoDB deletes item by item.
 func (s *Store) load(ctx context.Context, id task.ID) (task.Task, error) {
 	p, err := s.pieces(ctx, id)
 	if err != nil {
@@ -52,7 +53,12 @@ func (s *Store) load(ctx context.Context, id task.ID) (task.Task, error) {
 		if t, sides, err = p.task(); err != nil {
 			return task.Task{}, err
 		}
-		if gap := p.complete(&t, sides); gap != "" && t.Version == before {
+		gap = p.complete(&t, sides)
+		switch {
+		case gap == "" || t.Version != before:
+		case p.record[attrExpires] != nil:
+			return task.Task{}, store.ErrNotFound
+		default:
 			return task.Task{}, fmt.Errorf("%w: %s is missing or is another", store.ErrDamaged, gap)
 		}
 	}
@@ -115,11 +121,20 @@ func (s *Store) pieces(ctx context.Context, id task.ID) (pieces, error) {
 }
 
 func (s *Store) readParts(ctx context.Context, id task.ID, p *pieces) error {
+	return s.partitionOf(ctx, string(id), func(m item) error {
+		p.add(m)
+		return nil
+	})
+}
+
+// partitionOf reads all items of Tasks with one TaskID, strongly, in the order
+// of their sort keys.
+func (s *Store) partitionOf(ctx context.Context, id string, each func(item) error) error {
 	q := &dynamodb.QueryInput{
 		TableName: &s.config.Tasks, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String("#id = :id"),
 		ExpressionAttributeNames:  map[string]string{"#id": attrID},
-		ExpressionAttributeValues: item{":id": text(string(id))},
+		ExpressionAttributeValues: item{":id": text(id)},
 	}
 	for {
 		out, err := s.client.Query(ctx, q)
@@ -127,7 +142,9 @@ func (s *Store) readParts(ctx context.Context, id task.ID, p *pieces) error {
 			return translate(ctx, err, s.config.Tasks)
 		}
 		for _, m := range out.Items {
-			p.add(m)
+			if err := each(m); err != nil {
+				return err
+			}
 		}
 		if q.ExclusiveStartKey = out.LastEvaluatedKey; q.ExclusiveStartKey == nil {
 			return nil

@@ -18,12 +18,11 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		client, config := tables(t)
-		return storetest.Harness{
-			Store: dynamostore.New(client, config),
-			Reopen: func(t *testing.T) storetest.Harness {
-				return storetest.Harness{Store: dynamostore.New(dial(t, nil), config)}
-			},
-		}
+		s := dynamostore.New(client, config)
+		return storetest.Harness{Store: s, Definitions: s, Reopen: func(t *testing.T) storetest.Harness {
+			s := dynamostore.New(dial(t, nil), config)
+			return storetest.Harness{Store: s, Definitions: s}
+		}}
 	})
 }
 

@@ -126,7 +126,7 @@ func TestStepsNeedNamesOfTheirOwn(t *testing.T) {
 	for _, name := range []string{"", "z"} {
 		v := everything("order-1")
 		v.Steps[1].Name = name
-		if _, err := dynamostore.Size(v); err == nil {
+		if _, err := dynamostore.Size(v, 0); err == nil {
 			t.Errorf("step named %q: got no error", name)
 		}
 	}
@@ -273,72 +273,6 @@ func TestQueriesThatWouldReadEverythingAreRefused(t *testing.T) {
 			t.Errorf("List(%+v): got %v, want %v", q, err, store.ErrUnsupported)
 		}
 	}
-}
-
-// expiries reads the Expires of the record, the order and the side item.
-func expiries(t *testing.T, client *dynamodb.Client, config dynamostore.Config) (all [3]string) {
-	t.Helper()
-	for i, part := range []string{"task", "", "output/m"} {
-		table := config.Tasks
-		if part == "" {
-			table = config.Orders
-		}
-		out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key("order-1", part), ConsistentRead: aws.Bool(true)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, is := out.Item["Expires"].(*types.AttributeValueMemberN); is {
-			all[i] = n.Value
-		}
-	}
-	return all
-}
-
-func TestATaskExpiresWithAllThatBelongsToIt(t *testing.T) {
-	t.Parallel()
-	client, config := tables(t)
-	config.Keep = keep
-	s := dynamostore.New(client, config)
-	v := withLarge("order-1")
-	create(t, s, v)
-	at := fmt.Sprint((created + 7).Add(config.Keep).Time().Unix())
-	for _, step := range []struct {
-		name  string
-		state task.State
-		by    task.Millis
-		want  string
-	}{
-		{"it failed: an operator has to look at it", task.Error, 0, ""},
-		{"it is done, but owes a notice", task.Processed, created, ""},
-		{"it is done", task.Processed, 0, at},
-		{"it is undone: it must not expire meanwhile", task.Compensating, created, ""},
-		{"it is still being undone", task.Compensating, created, ""},
-		{"it has been undone", task.Compensated, 0, at},
-	} {
-		v = next(v)
-		v.State, v.CompleteBy = step.state, step.by
-		for range 2 { // the repeat finds itself
-			commit(t, s, v)
-		}
-		if got, want := expiries(t, client, config), [3]string{step.want, step.want, step.want}; got != want {
-			t.Errorf("%s: Expires of task, order and output are %q, want %q", step.name, got, want)
-		}
-		wantTask(t, s, v)
-	}
-	stale := next(v)
-	stale.Version, stale.State, stale.CompleteBy = 3, task.Compensating, created
-	if err := s.Commit(t.Context(), store.Change{Task: stale}); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("a stale commit of a task that expires: got %v, want %v", err, store.ErrConflict)
-	}
-
-	// DynamoDB deletes item by item: the order may stay longer than the task.
-	if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &config.Tasks, Key: key("order-1", "task")}); err != nil {
-		t.Fatal(err)
-	}
-	again := everything("order-1")
-	again.Op, again.Order = "op-again", []byte(`"another"`)
-	create(t, s, again)
-	wantTask(t, s, again)
 }
 
 func TestAnOrderWithoutATaskIsDamaged(t *testing.T) {

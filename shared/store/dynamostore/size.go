@@ -2,16 +2,18 @@ package dynamostore
 
 import (
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"triad/shared/task"
 )
 
-// Size is how many bytes DynamoDB counts for the task's item: a write is billed
-// by each 1,024 of them begun. Side items and the order are not in it.
-func Size(t task.Task) (int, error) {
-	m, err := taskItem(t, 0)
+// Size is how many bytes DynamoDB counts for the task's item in a store with
+// this Config.Keep: a write is billed by each 1,024 of them begun. Side items and
+// the order are not in it.
+func Size(t task.Task, keep time.Duration) (int, error) {
+	m, err := taskItem(t, keep)
 	return size(m), err
 }
 

@@ -20,8 +20,9 @@ const oldItem = types.ReturnValuesOnConditionCheckFailureAllOld
 // insert writes task, order and large outputs in one transaction.
 //
 // Writes: the task item, the order item, side items. Condition: there is no
-// task item; there is no order item, or one left over from a task that expired.
-// Failure: the id is taken, maybe by this very write: judgeCreate compares the
+// task item, or one that had expired when the new task was made and is not
+// deleted yet; there is no order item, or one left over from a task that expired.
+// Side items that are left over are replaced, or mean nothing. Failure: the id is taken, maybe by this very write: judgeCreate compares the
 // op. Stopped before: nothing is there. Stopped after: everything is, and the
 // submission's message, which comes again, finds its own op.
 //
@@ -29,29 +30,31 @@ const oldItem = types.ReturnValuesOnConditionCheckFailureAllOld
 // own repeats. A token made from the op would have DynamoDB answer "done" for
 // ten minutes to a creation that the task has long moved on from.
 func (s *Store) insert(ctx context.Context, t task.Task, m item) error {
+	e := expiryOf(t, s.config.Keep)
 	items := []types.TransactWriteItem{
 		{Put: &types.Put{
 			TableName: &s.config.Tasks, Item: m,
-			ConditionExpression:                 aws.String("attribute_not_exists(#id)"),
-			ExpressionAttributeNames:            map[string]string{"#id": attrID},
+			ConditionExpression:                 aws.String("attribute_not_exists(#id) OR #expires < :now"),
+			ExpressionAttributeNames:            map[string]string{"#id": attrID, "#expires": attrExpires},
+			ExpressionAttributeValues:           item{":now": number(seconds(t.CreatedAt))},
 			ReturnValuesOnConditionCheckFailure: oldItem,
 		}},
 		{Put: &types.Put{
-			TableName: &s.config.Orders, Item: orderItem(t),
+			TableName: &s.config.Orders, Item: orderItem(t, e),
 			ConditionExpression:      aws.String("attribute_not_exists(#id) OR attribute_exists(#expires)"),
 			ExpressionAttributeNames: map[string]string{"#id": attrID, "#expires": attrExpires},
 		}},
 	}
 	for _, step := range t.Steps {
 		if record.Aside(step) {
-			items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.config.Tasks, Item: sideItem(t.ID, step)}})
+			items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.config.Tasks, Item: sideItem(t.ID, step, e)}})
 		}
 	}
 	return s.transact(ctx, items)
 }
 
-// replace writes the next record. lifetime says that the items beside it begin
-// or cease to expire with it.
+// replace writes the next record. lifetime says that the Expires of the items
+// beside it is to be written too.
 //
 // Writes: the task item, whole, so that what became zero is gone; side items of
 // new large outputs; with lifetime the Expires of the order and of older side
@@ -61,9 +64,10 @@ func (s *Store) insert(ctx context.Context, t task.Task, m item) error {
 // one stands, nothing of it has been said; the source message comes again, or
 // the deadline of the new record passes.
 func (s *Store) replace(ctx context.Context, c store.Change, m item, lifetime bool) error {
-	put := s.condition(c, lifetime)
+	put := s.condition(c, m, lifetime)
 	put.Item = m
-	fresh, older := s.sides(c, m)
+	e := expiryOf(c.Task, s.config.Keep)
+	fresh, older := s.sides(c, e)
 	if len(fresh) == 0 && !lifetime {
 		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
@@ -74,9 +78,9 @@ func (s *Store) replace(ctx context.Context, c store.Change, m item, lifetime bo
 	}
 	items := append([]types.TransactWriteItem{{Put: put}}, fresh...)
 	if lifetime {
-		items = append(items, s.expiry(s.config.Orders, orderKey(c.Task.ID), m))
+		items = append(items, e.set(s.config.Orders, orderKey(c.Task.ID)))
 		for _, key := range older {
-			items = append(items, s.expiry(s.config.Tasks, key, m))
+			items = append(items, e.set(s.config.Tasks, key))
 		}
 	}
 	return s.transact(ctx, items)
@@ -84,18 +88,22 @@ func (s *Store) replace(ctx context.Context, c store.Change, m item, lifetime bo
 
 // condition is what must hold for a commit.
 //
-// Reads: Version, the LockedBy of each step in Change.Locks, Expires. Condition:
+// Reads: Version, the LockedBy of each step in Change.Locks, Kept. Condition:
 // the version is the one before, each lock reads as given (absent when empty, of
-// a step that is there), and, unless the items beside it are written too, the
-// task does not expire. That there is a task is implied by its version: a commit
-// never brings back what was deleted.
-func (s *Store) condition(c store.Change, lifetime bool) *types.Put {
+// a step that is there), and, unless the items beside it are written too, these
+// expire or not as m says. That there is a task is implied by its version: a
+// commit never brings back what was deleted.
+func (s *Store) condition(c store.Change, m item, lifetime bool) *types.Put {
 	names := map[string]string{"#v": attrVersion}
 	values := item{":v": number(c.Task.Version - 1)}
 	all := []string{"#v = :v"}
 	if !lifetime {
-		names["#expires"] = attrExpires
-		all = append(all, "attribute_not_exists(#expires)")
+		names["#kept"] = attrKept
+		if m[attrKept] == nil {
+			all = append(all, "attribute_not_exists(#kept)")
+		} else {
+			all = append(all, "attribute_exists(#kept)")
+		}
 	}
 	for i, lock := range c.Locks {
 		names["#steps"], names["#l"], names[fmt.Sprint("#s", i)] = attrSteps, stepLockedBy, valid(lock.Step)
@@ -117,16 +125,12 @@ func (s *Store) condition(c store.Change, lifetime bool) *types.Put {
 
 // sides are the large outputs of a change: puts of those that are new, and the
 // keys of those that are stored already.
-func (s *Store) sides(c store.Change, m item) (fresh []types.TransactWriteItem, older []item) {
+func (s *Store) sides(c store.Change, e expiry) (fresh []types.TransactWriteItem, older []item) {
 	for _, step := range c.Task.Steps {
 		switch {
 		case !record.Aside(step):
 		case isNew(c.Outputs, step.Name):
-			side := sideItem(c.Task.ID, step)
-			if m[attrExpires] != nil {
-				side[attrExpires] = m[attrExpires]
-			}
-			fresh = append(fresh, types.TransactWriteItem{Put: &types.Put{TableName: &s.config.Tasks, Item: side}})
+			fresh = append(fresh, types.TransactWriteItem{Put: &types.Put{TableName: &s.config.Tasks, Item: sideItem(c.Task.ID, step, e)}})
 		default:
 			older = append(older, sideKey(c.Task.ID, step.Name))
 		}
@@ -141,23 +145,6 @@ func isNew(outputs []task.Output, step string) bool {
 		}
 	}
 	return false
-}
-
-// expiry gives an item beside the task the Expires of the task item, or none.
-//
-// Writes: Expires. Condition: the item is there: an update would make one that
-// isn't. Failure: the task is damaged. It is part of replace's transaction.
-func (s *Store) expiry(table string, key, m item) types.TransactWriteItem {
-	update := &types.Update{
-		TableName: &table, Key: key, UpdateExpression: aws.String("REMOVE #expires"),
-		ConditionExpression:      aws.String("attribute_exists(#id)"),
-		ExpressionAttributeNames: map[string]string{"#id": attrID, "#expires": attrExpires},
-	}
-	if at := m[attrExpires]; at != nil {
-		update.UpdateExpression = aws.String("SET #expires = :expires")
-		update.ExpressionAttributeValues = item{":expires": at}
-	}
-	return types.TransactWriteItem{Update: update}
 }
 
 func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem) error {
