@@ -86,7 +86,7 @@ func (s *Submission) check(sub task.Submission) (Definition, error) {
 	if err := task.ValidateID(sub.ID); err != nil {
 		return nil, &InvalidError{Field: "id", Problem: err.Error()}
 	}
-	if err := checkName("responseQueue", sub.ResponseQueue); err != nil {
+	if err := s.checkResponseQueue(sub.ResponseQueue); err != nil {
 		return nil, err
 	}
 	if err := checkName("tenant", sub.Tenant); err != nil {
@@ -112,6 +112,17 @@ func (s *Submission) check(sub task.Submission) (Definition, error) {
 		return nil, &InvalidError{Field: "order", Problem: err.Error()}
 	}
 	return def, nil
+}
+
+func (s *Submission) checkResponseQueue(name string) error {
+	const field = "responseQueue"
+	if err := checkName(field, name); err != nil || name == "" || s.ResponseQueue == nil {
+		return err
+	}
+	if err := s.ResponseQueue(name); err != nil {
+		return &InvalidError{Field: field, Problem: err.Error()}
+	}
+	return nil
 }
 
 // maxName is the longest name of a response queue or tenant.

@@ -51,6 +51,9 @@ type Config struct {
 	// then recorded without a claim, and the index brings them back. Defaults
 	// to never.
 	Hold func() bool
+	// ResponseQueue says why there is no response queue of a name, and what
+	// there is; nil for one that there is. Defaults to accepting any name.
+	ResponseQueue func(name string) error
 }
 
 // Submission accepts submissions. It is safe for concurrent use.
