@@ -111,6 +111,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		{"shared/operator", engines},
 		{"shared/agent", []string{"shared/task", "shared/queue"}},
 		{"shared/agent/*", []string{"shared/task", "shared/agent"}},
+		{"shared/outlet", contracts},
 		{"shared/remote", nil},
 		{"shared/trigger", []string{"shared/queue"}},
 	}
@@ -203,7 +204,7 @@ func TestEnginesRunAnywhere(t *testing.T) {
 // infra, comes into nothing else however far, and they bring no database along.
 func TestOnlyWhatRunsOnAWSKnowsAWS(t *testing.T) {
 	t.Parallel()
-	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue", "shared/trigger"}
+	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue", "shared/outlet", "shared/trigger"}
 	sdk := func(i string) bool {
 		return strings.HasPrefix(i, "github.com/aws/") || slices.Contains(adapters, strings.TrimPrefix(i, module))
 	}

@@ -1,0 +1,70 @@
+package outlet
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// legal reports the characters of XML 1.0, which are those that SQS takes.
+func legal(r rune) bool {
+	switch {
+	case r < 0x20:
+		return r == '\t' || r == '\n' || r == '\r'
+	default:
+		return r != 0xFFFE && r != 0xFFFF // surrogates are no UTF-8
+	}
+}
+
+// isText reports that SQS carries a body as it is.
+func isText(body []byte) bool {
+	illegal := func(r rune) bool { return !legal(r) }
+	return len(body) > 0 && utf8.Valid(body) && !strings.ContainsFunc(string(body), illegal)
+}
+
+// legalJSON is JSON in characters that SQS takes. What it does not take can only
+// be in a string, where JSON has an escape for it.
+func legalJSON(body []byte) string {
+	return strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`).Replace(strings.ToValidUTF8(string(body), "\uFFFD"))
+}
+
+// clean is a text in at most so many bytes, all of it valid UTF-8 and legal; the
+// end of one that is cut shows that.
+func clean(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if !legal(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s) // bytes that are no UTF-8 are RuneError already
+	if len(s) <= most {
+		return s
+	}
+	end := most - len("…")
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// maxSubject is how long the subject of an alert is at most: SNS wants less than
+// 100 characters.
+const maxSubject = 99
+
+// subject is a text as SNS takes it for a subject: one line of printable ASCII
+// that does not begin with a space. What is not ASCII becomes a question mark.
+func subject(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r > '~' {
+			return '?'
+		}
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxSubject {
+		s = s[:maxSubject-len("...")] + "..."
+	}
+	return s
+}
