@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ type cloud struct {
 	mu     sync.Mutex
 	now    time.Time
 	queues map[string][]*message // by URL
+	// receipts are the latest of each message.
+	receipts map[string]*message
 	// most is the largest message of a queue; 0 counts as 1 MiB.
 	most map[string]int
 	// fault, when not nil, may fail a call: before it is done, or after.
@@ -47,7 +50,7 @@ type message struct {
 }
 
 func newCloud(urls ...string) *cloud {
-	c := &cloud{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), queues: map[string][]*message{}, most: map[string]int{}}
+	c := &cloud{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), queues: map[string][]*message{}, receipts: map[string]*message{}, most: map[string]int{}}
 	for _, u := range urls {
 		c.queues[u] = nil
 	}
@@ -179,12 +182,19 @@ func (c *cloud) ReceiveMessage(_ context.Context, in *sqs.ReceiveMessageInput, _
 		if m.hidden.After(c.now) {
 			continue
 		}
-		m.receives++
-		m.hidden = c.now.Add(time.Duration(in.VisibilityTimeout) * time.Second)
-		m.ReceiptHandle = aws.String(fmt.Sprintf("%s#%d", *m.MessageId, m.receives))
+		c.deliver(m, time.Duration(in.VisibilityTimeout)*time.Second)
 		out.Messages = append(out.Messages, m.Message)
 	}
 	return out, after
+}
+
+// deliver gives a message to somebody, under a receipt that makes those before
+// worthless.
+func (c *cloud) deliver(m *message, visibility time.Duration) {
+	delete(c.receipts, aws.ToString(m.ReceiptHandle))
+	m.receives++
+	m.hidden, m.ReceiptHandle = c.now.Add(visibility), aws.String(fmt.Sprintf("%s#%d", *m.MessageId, m.receives))
+	c.receipts[*m.ReceiptHandle] = m
 }
 
 func (c *cloud) DeleteMessage(_ context.Context, in *sqs.DeleteMessageInput, _ ...func(*sqs.Options)) (*sqs.DeleteMessageOutput, error) {
@@ -194,11 +204,8 @@ func (c *cloud) DeleteMessage(_ context.Context, in *sqs.DeleteMessageInput, _ .
 	if err != nil {
 		return nil, err
 	}
-	for n, m := range c.queues[*in.QueueUrl] {
-		if aws.ToString(m.ReceiptHandle) == *in.ReceiptHandle {
-			c.queues[*in.QueueUrl] = append(c.queues[*in.QueueUrl][:n:n], c.queues[*in.QueueUrl][n+1:]...)
-			break
-		}
+	if m := c.receipts[*in.ReceiptHandle]; m != nil {
+		c.queues[*in.QueueUrl] = slices.DeleteFunc(c.queues[*in.QueueUrl], func(other *message) bool { return other == m })
 	}
 	return &sqs.DeleteMessageOutput{}, after
 }
@@ -213,10 +220,8 @@ func (c *cloud) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMe
 	out, ids := &sqs.ChangeMessageVisibilityBatchOutput{}, map[string]bool{}
 	for _, e := range in.Entries {
 		ids[*e.Id] = true
-		for _, m := range c.queues[*in.QueueUrl] {
-			if aws.ToString(m.ReceiptHandle) == *e.ReceiptHandle {
-				m.hidden = c.now.Add(time.Duration(e.VisibilityTimeout) * time.Second)
-			}
+		if m := c.receipts[*e.ReceiptHandle]; m != nil {
+			m.hidden = c.now.Add(time.Duration(e.VisibilityTimeout) * time.Second)
 		}
 	}
 	if err := batch(len(in.Entries), 0, 0, ids); err != nil {
@@ -290,4 +295,32 @@ func (c *cloud) read(_ *testing.T, url string) (all []letter) {
 		all = append(all, letterOf(m.Message))
 	}
 	return all
+}
+
+// put puts a message without attributes into a queue.
+func (c *cloud) put(url, body string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(url, types.SendMessageBatchRequestEntry{MessageBody: &body})
+}
+
+// hide receives all that is visible, as somebody else.
+func (c *cloud) hide(url string, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.queues[url] {
+		c.deliver(m, d)
+	}
+}
+
+// visible is how many messages could be received now.
+func (c *cloud) visible(url string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.queues[url] {
+		if !m.hidden.After(c.now) {
+			n++
+		}
+	}
+	return n
 }
