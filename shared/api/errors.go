@@ -21,7 +21,7 @@ type Code string
 // The codes, with their statuses.
 const (
 	CodeInvalid     Code = "invalid"            // 400: the input is wrong; Field may name where
-	CodeUnsupported Code = "unsupported"        // 400: this store can't answer such a filter
+	CodeUnsupported Code = "unsupported"        // 400: this deployment can't answer that; the message says what it can
 	CodeForbidden   Code = "forbidden"          // 403: the request comes from a web page or under a foreign name
 	CodeNotFound    Code = "not_found"          // 404
 	CodeMethod      Code = "method_not_allowed" // 405
@@ -109,7 +109,7 @@ func translate(err error) *failure {
 	case errors.Is(err, store.ErrCursor):
 		return failf(http.StatusBadRequest, CodeInvalid, "cursor", "%s: give the next of the page before", err)
 	case errors.Is(err, store.ErrUnsupported):
-		return failf(http.StatusBadRequest, CodeUnsupported, "", "%s: ask with another filter", err)
+		return failf(http.StatusBadRequest, CodeUnsupported, "", "%s", err)
 	case errors.Is(err, store.ErrTooLarge):
 		return failf(http.StatusRequestEntityTooLarge, CodeTooLarge, "", "%s", err)
 	}

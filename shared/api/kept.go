@@ -148,19 +148,19 @@ func (s *server) listNotices(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// poll reads until there is something, or the wait or the context ends.
+// poll reads until there is something, or the wait or the context ends. Where a
+// read takes its time, that counts as waiting.
 func poll[T any](ctx context.Context, wait time.Duration, read func() ([]T, error)) ([]T, error) {
-	for {
+	for end := time.Now().Add(wait); ; {
 		all, err := read()
-		if err != nil || len(all) > 0 || wait <= 0 {
+		left := time.Until(end)
+		if err != nil || len(all) > 0 || left <= 0 {
 			return all, err
 		}
-		pause := min(wait, pollEvery)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(pause):
-			wait -= pause
+		case <-time.After(min(left, pollEvery)):
 		}
 	}
 }
