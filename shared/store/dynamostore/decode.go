@@ -99,7 +99,7 @@ func decode(m map[string]types.AttributeValue) (t task.Task, sides []aside, err 
 		ID: task.ID(r.text(attrID)), Workflow: r.text(attrWorkflow), State: task.State(r.text(attrState)),
 		Version: r.number(attrVersion), Op: r.text(attrOp), LockedBy: r.text(attrLockedBy),
 		Deadline: task.Millis(r.number(attrDeadline)), FailureCount: int(r.number(attrFailureCount)),
-		Goal: task.State(r.text(attrGoal)), Reason: r.text(attrReason), Paused: r.flag(attrPaused), Owing: r.flag(attrOwing),
+		Goal: stateOf(r.text(attrGoal)), Reason: r.text(attrReason), Paused: r.flag(attrPaused), Owing: r.flag(attrOwing),
 		ResponseQueue: r.text(attrResponseQueue), Tenant: r.text(attrTenant), Resubmits: int(r.number(attrResubmits)),
 		OrderHash: r.text(attrOrderHash), CreatedAt: task.Millis(r.number(attrCreatedAt)), EndedAt: task.Millis(r.number(attrEndedAt)),
 	}
@@ -149,11 +149,12 @@ func (r *reader) steps(t *task.Task) (sides []aside) {
 }
 
 func (r *reader) step(name string, created task.Millis) task.StepState {
+	code := r.text(stepState)
 	return task.StepState{
-		Name: name, State: task.State(r.text(stepState)), LockedBy: r.text(stepLockedBy),
+		Name: name, State: stateOf(code), LockedBy: r.text(stepLockedBy),
 		CompleteBy: r.offset(stepCompleteBy, created), Attempt: int(r.number(stepAttempt)),
 		FailureCount: int(r.number(stepFailureCount)), Waits: int(r.number(stepWaits)), Doubt: r.flag(stepDoubt),
-		Undo: r.flag(stepUndo), Signalled: r.flag(stepSignalled), StartedAt: r.offset(stepStartedAt, created),
+		Undo: r.flag(stepUndo) || tellsUndo(code), Signalled: r.flag(stepSignalled), StartedAt: r.offset(stepStartedAt, created),
 		EndedAt: r.offset(stepEndedAt, created), Rank: r.number(stepRank), Error: r.text(stepError), Output: r.content(stepOutput),
 	}
 }

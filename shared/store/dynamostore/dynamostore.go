@@ -1,34 +1,3 @@
-// Package dynamostore is the store on AWS: two DynamoDB tables, one item for each
-// task. It implements store.Store.
-//
-// # The tables
-//
-// Tasks has the partition key TaskID and the sort key Part. The item "task" is
-// the record: the task and all of its steps, so that ending a step and claiming
-// the next is one conditional write. Items "output/STEP" beside it hold outputs
-// larger than task.InlineOutput. Orders has the key TaskID and holds the orders,
-// which never change. The index CompleteBy of Tasks has the key Shard and
-// CompleteBy; CreateTables says all of this to DynamoDB.
-//
-// # How it writes
-//
-// Create is one transaction of order and task. Commit is one PutItem under a
-// condition; only with a new large output, or when the task begins or ceases to
-// expire, is it a transaction. Every write asks for the stored item where the
-// condition fails: the SDK repeats calls whose answer was lost, and a write that
-// finds its own op stored has succeeded. Nothing is ever locked.
-//
-// A task item of up to 1,024 bytes (see Size) costs 1 write unit a commit. The
-// index costs 1 at the creation, 1 at the end, and 2 when CompleteBy moves.
-//
-// # Promises
-//
-// Those of store.Store. Due and List read an index that lags, as a rule by
-// milliseconds. List answers for unfinished and for failed tasks; anything else
-// would read the whole table and is store.ErrUnsupported. A failed task that
-// still owes its alert (task.Task.Owing) is listed once it has been sent.
-// store.ErrFull does not happen. No type of the SDK leaves the package but the
-// client it is given.
 package dynamostore
 
 import (
@@ -65,9 +34,10 @@ type Config struct {
 	// After lowering it, keep the old number until the tasks of the upper
 	// shards have ended. Defaults to 16.
 	Shards int
-	// Keep is how long a task is kept after its end, with its order; DynamoDB
-	// deletes it some time later, within days. One that ended in Error is kept
-	// until an operator has brought it to another end. Defaults to 0: for ever.
+	// Keep is how long a task is kept after its end; DynamoDB deletes it some
+	// time later, within days, and its order later than that (see the package
+	// comment). One that ended in Error is kept until an operator has brought it
+	// to another end. Defaults to 0: for ever.
 	Keep time.Duration
 }
 

@@ -246,7 +246,7 @@ func TestNoOrderExpiresBeforeItsTaskHasEnded(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 1))
-			j := &journey{w: reference(), random: random, now: created, output: json.RawMessage(`"` + fmt.Sprintf("%0300d", seed) + `"`)}
+			j := &journey{w: reference(), random: random, now: created, text: fullError, output: json.RawMessage(`"` + fmt.Sprintf("%0300d", seed) + `"`)}
 			j.commit = func(d task.Decision) {
 				put := s.Commit
 				if d.Task.Version == 1 {

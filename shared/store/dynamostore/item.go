@@ -35,7 +35,7 @@ const (
 	attrResponseQueue = "ResponseQueue"
 	attrTenant        = "Tenant"
 	attrResubmits     = "Resubmits"
-	attrOrderHash     = "OrderHash"
+	attrOrderHash     = "Hash"
 	attrCreatedAt     = "CreatedAt"
 	attrEndedAt       = "EndedAt"
 	attrExpires       = "Expires" // seconds since the epoch
@@ -49,24 +49,24 @@ const (
 
 // The attributes of a step, inside Steps, under the step's name. There is one
 // set for each step and a write is billed by the size of the whole item, so
-// these are short: the keys of package record. Times are milliseconds since
-// CreatedAt, and 0 is present: absent means that there is no time.
+// these are short. Times are milliseconds since CreatedAt, and 0 is present:
+// absent means that there is no time.
 const (
 	stepIndex        = "i" // the place in the definition; absent for the first
-	stepState        = "s"
+	stepState        = "s" // see stepCode
 	stepLockedBy     = "l"
 	stepCompleteBy   = "by"
 	stepAttempt      = "a"
 	stepFailureCount = "f"
 	stepWaits        = "w"
-	stepDoubt        = "dt"
-	stepUndo         = "u"
-	stepSignalled    = "sg"
+	stepDoubt        = "d"
+	stepUndo         = "u" // absent too where the state tells it
+	stepSignalled    = "g"
 	stepStartedAt    = "b"
 	stepEndedAt      = "e"
 	stepRank         = "k"
 	stepError        = "x"
-	stepOutput       = "out"
+	stepOutput       = "o"
 	stepAside        = "big" // the fingerprint of an output in a side item
 )
 
@@ -133,7 +133,7 @@ func taskItem(t task.Task, keep time.Duration) (item, error) {
 	m.text(attrLockedBy, t.LockedBy)
 	m.number(attrDeadline, int64(t.Deadline))
 	m.number(attrFailureCount, int64(t.FailureCount))
-	m.text(attrGoal, string(t.Goal))
+	m.text(attrGoal, stateCode(t.Goal))
 	m.text(attrReason, t.Reason)
 	m.flag(attrPaused, t.Paused)
 	m.flag(attrOwing, t.Owing)
@@ -165,14 +165,15 @@ func taskItem(t task.Task, keep time.Duration) (item, error) {
 func stepItem(index int, s task.StepState, created task.Millis) item {
 	m := item{}
 	m.number(stepIndex, int64(index))
-	m.text(stepState, string(s.State))
+	code, undo := stepCode(s)
+	m.text(stepState, code)
 	m.text(stepLockedBy, s.LockedBy)
 	m.offset(stepCompleteBy, s.CompleteBy, created)
 	m.number(stepAttempt, int64(s.Attempt))
 	m.number(stepFailureCount, int64(s.FailureCount))
 	m.number(stepWaits, int64(s.Waits))
 	m.flag(stepDoubt, s.Doubt)
-	m.flag(stepUndo, s.Undo)
+	m.flag(stepUndo, undo)
 	m.flag(stepSignalled, s.Signalled)
 	m.offset(stepStartedAt, s.StartedAt, created)
 	m.offset(stepEndedAt, s.EndedAt, created)

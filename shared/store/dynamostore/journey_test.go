@@ -16,10 +16,11 @@ type journey struct {
 	now    task.Millis
 	task   task.Task
 	output json.RawMessage     // of each step
+	text   string              // of each failure, and of what operators ask for
 	commit func(task.Decision) // called for each change
 }
 
-// fullError is longer than a record keeps.
+// fullError is an error text that has to be cut.
 var fullError = strings.Repeat("e", 2*task.MaxError)
 
 func (j *journey) submit(id task.ID) {
@@ -47,9 +48,9 @@ func (j *journey) event() {
 	j.now += task.Millis(j.random.IntN(30_000))
 	switch n := j.random.IntN(40); n {
 	case 0:
-		j.apply(task.Event{Kind: task.CancelRequested, Reason: fullError})
+		j.apply(task.Event{Kind: task.CancelRequested, Reason: j.text})
 	case 1:
-		j.apply(task.Event{Kind: task.UndoRequested, Reason: fullError})
+		j.apply(task.Event{Kind: task.UndoRequested, Reason: j.text})
 	case 2, 3:
 		j.apply(task.Event{Kind: task.Resubmitted})
 	case 4, 5:
@@ -85,7 +86,7 @@ func (j *journey) reply(mayFail bool) {
 		e := task.Event{Kind: task.Replied, Step: s.Name, Attempt: s.Attempt, LockedBy: s.LockedBy, Undo: s.State == task.Compensating,
 			Outcome: task.Succeeded, Output: j.output}
 		if n := j.random.IntN(8); mayFail && n < 4 {
-			e.Outcome, e.Output, e.Error, e.Doubt = task.FailedTransiently, nil, fullError, n == 3
+			e.Outcome, e.Output, e.Error, e.Doubt = task.FailedTransiently, nil, j.text, n == 3
 			if n > 1 {
 				e.Outcome = task.FailedPermanently
 			}

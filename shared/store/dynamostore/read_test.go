@@ -105,7 +105,7 @@ func TestWhatIsMissingOrChangedIsDamaged(t *testing.T) {
 		"a step that is a text":      set("Steps.m", text),
 		"a step's place that is far": set("Steps.m.i", &types.AttributeValueMemberN{Value: "7"}),
 		"a step's place taken":       set("Steps.m.i", &types.AttributeValueMemberN{Value: "1"}),
-		"an output that is a number": set("Steps.z.out", number),
+		"an output that is a number": set("Steps.z.o", number),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	created  = task.Millis(1_792_238_461_357)
-	instance = "scheduler-7f9c4d5b6e-x2x9z"
+	created = task.Millis(1_792_238_461_357)
+	// instance has the most characters that an engine is to be given.
+	instance = "scheduler-7f9c4d"
 	kilobyte = 1_024
 	// keep has tasks expire long after the tests: DynamoDB Local does delete.
 	keep = 50 * 365 * 24 * time.Hour

@@ -1,0 +1,88 @@
+package dynamostore_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"triad/shared/store"
+	"triad/shared/store/dynamostore"
+)
+
+func TestADefinitionThatDynamoDBCannotHoldIsTooLarge(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	s := dynamostore.New(client, config)
+	for name, test := range map[string]struct {
+		bytes int
+		want  error
+	}{
+		"fits":                {400_000, nil},
+		"just too large":      {400 << 10, store.ErrTooLarge},
+		"larger than a write": {20 << 20, store.ErrTooLarge},
+	} {
+		source := make([]byte, test.bytes)
+		for i := range source {
+			source[i] = byte(rand.Uint32())
+		}
+		d := store.Definition{Name: "order", Version: test.bytes, Source: source}
+		if err := s.Define(t.Context(), d); !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, want %v", name, err, test.want)
+		}
+	}
+}
+
+// TestADefinitionIsStoredThoughItsAnswerWasLost: what the first try did, the
+// second finds.
+func TestADefinitionIsStoredThoughItsAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	f := &faulty{Client: client}
+	s := dynamostore.New(f, config)
+	d := store.Definition{Name: "order", Version: 1, Source: []byte("a")}
+	for name, fault := range map[string]func(call func() error) error{
+		"lost":    func(func() error) error { return errLost },
+		"applied": func(call func() error) error { return errors.Join(call(), errLost) },
+	} {
+		d.Name = name
+		f.write = once(fault)
+		wantUncertain(t, s.Define(t.Context(), d), name+"@1")
+		if err := s.Define(t.Context(), d); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if all, err := s.Definitions(t.Context()); err != nil || len(all) != 2 {
+		t.Errorf("Definitions: got %v and error %v, want two", all, err)
+	}
+	f.write = func(func() error) error { return failure("AccessDeniedException", "not authorized") }
+	wantUncertain(t, s.Define(t.Context(), d), "policy of the role")
+}
+
+func TestADamagedDefinitionIsToldAndNotReplaced(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	s := dynamostore.New(client, config)
+	d := store.Definition{Name: "order", Version: 1, Source: []byte("a")}
+	if err := s.Define(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	_, err := client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+		TableName: &config.Tasks, Key: key("/definitions", "order@1"), UpdateExpression: aws.String("SET #source = :v"),
+		ExpressionAttributeNames:  map[string]string{"#source": "Source"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":v": &types.AttributeValueMemberN{Value: "1"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Define(t.Context(), d); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("Define: got %v, want %v", err, store.ErrDamaged)
+	}
+	if _, err := s.Definitions(t.Context()); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("Definitions: got %v, want %v", err, store.ErrDamaged)
+	}
+}
