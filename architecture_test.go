@@ -114,6 +114,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		{"shared/outlet", contracts},
 		{"shared/remote", nil},
 		{"shared/trigger", []string{"shared/queue"}},
+		{"shared/telemetry/emf", []string{"shared/task", "shared/agent", "shared/supervisor"}},
 	}
 	for _, p := range list(t) {
 		if p.support() {
@@ -156,10 +157,11 @@ func TestWhoMayImportWhat(t *testing.T) {
 		imports string
 		may     []string
 	}{
-		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*"}},
+		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/agent/payment", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*"}},
 		{"modernc.org/sqlite", []string{"shared/store/sqlitestore"}},
 		{"database/sql", []string{"shared/store/sqlitestore"}},
 		{"github.com/aws/aws-lambda-go", []string{"shared/trigger"}},
+		{"github.com/prometheus", []string{"shared/telemetry"}},
 		{"testing", nil},
 	}
 	for _, p := range list(t) {
