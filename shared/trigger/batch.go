@@ -3,7 +3,6 @@ package trigger
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 )
 
@@ -31,9 +30,11 @@ func (m *Messages) run(ctx context.Context, messages []Message) []string {
 func (b *batch) failures() (ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	told := map[string]bool{}
 	for i, m := range b.messages {
-		if !b.done[i] && !slices.Contains(ids, m.id) {
+		if !b.done[i] && !told[m.id] {
 			ids = append(ids, m.id)
+			told[m.id] = true
 		}
 	}
 	return ids

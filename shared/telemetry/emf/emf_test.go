@@ -134,14 +134,38 @@ func TestWhatAnOrderIsCountedAs(t *testing.T) {
 	}
 }
 
-func TestUndoOfALostRequestIsATimeoutToo(t *testing.T) {
+func TestAttemptsThatEndOutOfTheOrdinary(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	m := metrics(&out)
-	m.Decided(task.Event{Kind: task.Overdue}, task.Decision{Verdict: task.Applied, Changed: true,
-		Task:  task.Task{Steps: []task.StepState{{Name: "charge", State: task.Compensating, Undo: true, CompleteBy: 5}}},
-		Locks: []task.Lock{{Step: "charge", LockedBy: "s-1"}}})
-	equal(t, "metrics", flushed(t, m, &out), values{"StepTimeouts": 1., "StepRetries": 1.})
+	undoing := task.StepState{Name: "charge", State: task.Compensating, Undo: true, CompleteBy: 5}
+	extended := undoing
+	extended.LockedBy = "s-1"
+	tests := map[string]struct {
+		kind  task.Kind
+		step  task.StepState
+		moves []task.Move
+		want  values
+	}{
+		"an undo gets no reply": {task.Overdue, undoing, nil, values{"StepTimeouts": 1., "StepRetries": 1.}},
+		"an undo gets no reply any more": {task.Overdue, task.StepState{Name: "charge", State: task.Error, Undo: true},
+			[]task.Move{{Step: "charge", From: task.Compensating, To: task.Error, Cause: task.BecauseExhausted}}, values{"StepTimeouts": 1.}},
+		"a step of a task that is ending gets no reply": {task.Overdue, task.StepState{Name: "charge", State: task.Error},
+			[]task.Move{{Step: "charge", From: task.Processing, To: task.Error, Cause: task.BecauseEnding}}, values{"StepTimeouts": 1.}},
+		"a step gets no reply, and is parked": {task.Overdue, task.StepState{Name: "charge", State: task.Pending},
+			[]task.Move{{Step: "charge", From: task.Processing, To: task.Pending, Cause: task.BecauseParked}}, values{"StepTimeouts": 1.}},
+		"an undo is given more time": {task.Extended, extended, nil, values{"Deliveries": 1.}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			m := metrics(&out)
+			m.Delivered(1)
+			tc.want["Deliveries"] = 1.
+			m.Decided(task.Event{Kind: tc.kind}, task.Decision{Verdict: task.Applied, Changed: true, Moves: tc.moves,
+				Task: task.Task{Steps: []task.StepState{tc.step}}, Locks: []task.Lock{{Step: "charge", LockedBy: "s-1"}}})
+			equal(t, "metrics", flushed(t, m, &out), tc.want)
+		})
+	}
 }
 
 func TestVerdictsThatChangeNothing(t *testing.T) {
