@@ -3,6 +3,7 @@ package outlet_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,25 @@ func TestAlertsArePublishedByTensAnd256KiB(t *testing.T) {
 			equal(t, "calls", r.cloud.made("PublishBatch"), c.want)
 			equal(t, "published", len(r.cloud.published), c.alerts)
 		})
+	}
+}
+
+// TestABatchIsFilledToTheLastByte that SNS takes, attributes counted.
+func TestABatchIsFilledToTheLastByte(t *testing.T) {
+	t.Parallel()
+	alert := task.Alert{ID: "a", Task: "o-1", Workflow: "order@1"}
+	plain, err := json.Marshal(alert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := 128<<10 - len(plain) - len("TaskIDStringo-1WorkflowStringorder@1")
+	for more, want := range [][]string{{"2", "2"}, {"1", "1", "1", "1"}} {
+		r := inMemory()
+		alert.Action = strings.Repeat("x", rest+more)
+		if err := r.out.Alert(t.Context(), slices.Repeat([]task.Alert{alert}, 4)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "calls", r.cloud.made("PublishBatch"), want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package outlet_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -35,6 +36,8 @@ type cloud struct {
 	// refuse, when not nil, may refuse an entry of a batch, or leave it out of
 	// the answer, by its body.
 	refuse func(body string) (code string, silent bool)
+	// delivered, when not nil, is called before a receive is answered.
+	delivered func()
 	// id, when not nil, gives the ids of messages.
 	id func(n int) string
 
@@ -61,12 +64,13 @@ func fail(code, text string) error { return &smithy.GenericAPIError{Code: code, 
 
 // begin records a call and may fail it; the second result fails it once it is
 // done.
-func (c *cloud) begin(op string, n int, url string) (err, after error) {
+func (c *cloud) begin(ctx context.Context, op string, n int, url string) (err, after error) {
 	c.calls = append(c.calls, fmt.Sprintf("%s %d", op, n))
 	if c.fault != nil {
-		if err, after = c.fault(op, url); err != nil {
-			return err, nil
-		}
+		err, after = c.fault(op, url)
+	}
+	if err := cmp.Or(err, ctx.Err()); err != nil {
+		return err, nil
 	}
 	if _, is := c.queues[url]; !is && strings.HasPrefix(url, "http") {
 		return fail("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist."), nil
@@ -97,10 +101,10 @@ func batch(n, size, most int, ids map[string]bool) error {
 	return nil
 }
 
-func (c *cloud) SendMessageBatch(_ context.Context, in *sqs.SendMessageBatchInput, _ ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
+func (c *cloud) SendMessageBatch(ctx context.Context, in *sqs.SendMessageBatchInput, _ ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err, after := c.begin("SendMessageBatch", len(in.Entries), *in.QueueUrl)
+	err, after := c.begin(ctx, "SendMessageBatch", len(in.Entries), *in.QueueUrl)
 	if err != nil {
 		return nil, err
 	}
@@ -167,10 +171,10 @@ func (c *cloud) keep(url string, e types.SendMessageBatchRequestEntry) {
 	}})
 }
 
-func (c *cloud) ReceiveMessage(_ context.Context, in *sqs.ReceiveMessageInput, _ ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
+func (c *cloud) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, _ ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err, after := c.begin("ReceiveMessage", int(in.MaxNumberOfMessages), *in.QueueUrl)
+	err, after := c.begin(ctx, "ReceiveMessage", int(in.MaxNumberOfMessages), *in.QueueUrl)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +189,10 @@ func (c *cloud) ReceiveMessage(_ context.Context, in *sqs.ReceiveMessageInput, _
 		c.deliver(m, time.Duration(in.VisibilityTimeout)*time.Second)
 		out.Messages = append(out.Messages, m.Message)
 	}
-	return out, after
+	if c.delivered != nil {
+		c.delivered()
+	}
+	return out, cmp.Or(after, ctx.Err())
 }
 
 // deliver gives a message to somebody, under a receipt that makes those before
@@ -197,10 +204,10 @@ func (c *cloud) deliver(m *message, visibility time.Duration) {
 	c.receipts[*m.ReceiptHandle] = m
 }
 
-func (c *cloud) DeleteMessage(_ context.Context, in *sqs.DeleteMessageInput, _ ...func(*sqs.Options)) (*sqs.DeleteMessageOutput, error) {
+func (c *cloud) DeleteMessage(ctx context.Context, in *sqs.DeleteMessageInput, _ ...func(*sqs.Options)) (*sqs.DeleteMessageOutput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err, after := c.begin("DeleteMessage", 1, *in.QueueUrl)
+	err, after := c.begin(ctx, "DeleteMessage", 1, *in.QueueUrl)
 	if err != nil {
 		return nil, err
 	}
@@ -210,10 +217,10 @@ func (c *cloud) DeleteMessage(_ context.Context, in *sqs.DeleteMessageInput, _ .
 	return &sqs.DeleteMessageOutput{}, after
 }
 
-func (c *cloud) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMessageVisibilityBatchInput, _ ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
+func (c *cloud) ChangeMessageVisibilityBatch(ctx context.Context, in *sqs.ChangeMessageVisibilityBatchInput, _ ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityBatchOutput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err, after := c.begin("ChangeMessageVisibilityBatch", len(in.Entries), *in.QueueUrl)
+	err, after := c.begin(ctx, "ChangeMessageVisibilityBatch", len(in.Entries), *in.QueueUrl)
 	if err != nil {
 		return nil, err
 	}
@@ -230,10 +237,10 @@ func (c *cloud) ChangeMessageVisibilityBatch(_ context.Context, in *sqs.ChangeMe
 	return out, after
 }
 
-func (c *cloud) PublishBatch(_ context.Context, in *sns.PublishBatchInput, _ ...func(*sns.Options)) (*sns.PublishBatchOutput, error) {
+func (c *cloud) PublishBatch(ctx context.Context, in *sns.PublishBatchInput, _ ...func(*sns.Options)) (*sns.PublishBatchOutput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err, after := c.begin("PublishBatch", len(in.PublishBatchRequestEntries), *in.TopicArn)
+	err, after := c.begin(ctx, "PublishBatch", len(in.PublishBatchRequestEntries), *in.TopicArn)
 	if err != nil {
 		return nil, err
 	}

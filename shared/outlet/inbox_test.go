@@ -319,15 +319,35 @@ func TestFaultsOfALook(t *testing.T) {
 	}
 }
 
+// TestAMessageThatComesTwiceInALook is listed once, and deleted by the receipt
+// that came last.
+func TestAMessageThatComesTwiceInALook(t *testing.T) {
+	t.Parallel()
+	r := inMemory()
+	r.reject(t, "a", "b")
+	_, last := r.rejections(t, 0, 10)
+	again := 3
+	r.cloud.delivered = func() {
+		if again--; again >= 0 {
+			r.cloud.now = r.cloud.now.Add(time.Minute)
+		}
+	}
+	bodies, _ := r.rejections(t, 0, 10)
+	equal(t, "listed", bodies, "a b")
+	r.pass(time.Minute)
+	again = 3
+	if err := r.in.Dismiss(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "left", len(r.read(t, rejectedURL)), 1)
+}
+
 func TestALookThatIsGivenUpHidesNothing(t *testing.T) {
 	t.Parallel()
 	r := inMemory()
 	r.reject(t, "a", "b")
 	ctx, cancel := context.WithCancel(t.Context())
-	r.cloud.fault = func(op, _ string) (error, error) {
-		cancel()
-		return nil, nil
-	}
+	r.cloud.delivered = cancel
 	if _, err := r.in.Rejections(ctx, 0, 10); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v, want %v", err, context.Canceled)
 	}

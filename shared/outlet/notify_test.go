@@ -18,13 +18,13 @@ func TestNoticesGoToTheirQueuesAndStraysAreCaptured(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, r *rig) {
 		full := told("shop", "o-1")
-		full.Reason, full.Outputs = "a < b\x00", map[string]json.RawMessage{"ship": json.RawMessage("\"\uffff\"")}
+		full.Reason, full.Outputs = "a < b\x00\ufffe", map[string]json.RawMessage{"ship": json.RawMessage("\"\uffff\"")}
 		if err := r.out.Notify(t.Context(), []task.Notice{full, told("depot", "o-2"), told("cellar", "o-3"), told("shop", "o-4")}); err != nil {
 			t.Fatal(err)
 		}
 		attributes := func(id string) map[string]string { return map[string]string{"TaskID": id, "Status": "Processed"} }
 		equal(t, "shop", sorted(r.read(t, r.out.Responses["shop"])), []letter{
-			{`{"id":"o-1/Processed/0","task":"o-1","workflow":"order@1","status":"Processed","reason":"a < b\u0000","at":7,"outputs":{"ship":"\uffff"}}`, attributes("o-1")},
+			{`{"id":"o-1/Processed/0","task":"o-1","workflow":"order@1","status":"Processed","reason":"a < b\u0000\ufffe","at":7,"outputs":{"ship":"\uffff"}}`, attributes("o-1")},
 			{`{"id":"o-4/Processed/0","task":"o-4","workflow":"order@1","status":"Processed","at":7}`, attributes("o-4")},
 		})
 		equal(t, "depot", len(r.read(t, r.out.Responses["depot"])), 1)
@@ -109,7 +109,7 @@ func TestWhatBecomesOfNoticesThatAreRefused(t *testing.T) {
 			t.Parallel()
 			r := inMemory()
 			c.arrange(r)
-			equal(t, "error", text(r.out.Notify(t.Context(), []task.Notice{told("shop", "o-1"), told("shop", "o-2"), told("depot", "o-3")})), c.err)
+			equal(t, "error", text(r.out.Notify(t.Context(), []task.Notice{told("depot", "o-3"), told("shop", "o-1"), told("shop", "o-2")})), c.err)
 			equal(t, "in the shop", len(r.read(t, shopURL)), c.shop)
 			equal(t, "in the depot", len(r.read(t, depotURL)), 1)
 			captured := r.read(t, rejectedURL)
