@@ -43,7 +43,7 @@ type InboxConfig struct {
 }
 
 // Inbox reads what an Outlet sent, for operators. All methods are safe for
-// concurrent use.
+// concurrent use; one of them works at a time.
 //
 // A queue of SQS can't be read without receiving from it, so every method looks
 // at the whole queue: it receives all that is visible, and makes it visible again
@@ -66,7 +66,7 @@ type InboxConfig struct {
 type Inbox struct {
 	InboxConfig
 
-	mu    sync.Mutex
+	mu    sync.Mutex      // held for as long as a look: two would hide messages from each other
 	looks map[string]look // the last of each queue, by URL
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -260,6 +261,57 @@ func TestMessagesThatSomebodyElseHasAreNotSeen(t *testing.T) {
 	r.pass(2 * time.Minute)
 	bodies, after := r.rejections(t, 0, 10)
 	equal(t, "later", []any{bodies, after}, []any{"a b", before})
+}
+
+// TestALookInBetween makes the receipts of the one before worthless: they are not
+// used, whatever it found.
+func TestALookInBetween(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(*rig) error{
+		"found nothing": func(r *rig) error { return r.in.Dismiss(t.Context(), 1) },
+		"failed": func(r *rig) error {
+			r.cloud.delivered = func() {
+				r.cloud.fault = func(op, _ string) (error, error) {
+					if op == "ReceiveMessage" {
+						return errReset, nil
+					}
+					return nil, nil
+				}
+			}
+			if _, err := r.in.Rejections(t.Context(), 0, 10); err == nil {
+				return errors.New("the look did not fail")
+			}
+			r.cloud.delivered, r.cloud.fault = nil, nil
+			return nil
+		},
+	} {
+		r := inMemory()
+		r.reject(t, "a", "b")
+		_, last := r.rejections(t, 0, 10)
+		if err := between(r); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.in.Dismiss(t.Context(), last); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, name+": left", len(r.read(t, rejectedURL)), 1)
+	}
+}
+
+// TestLooksAtTheSameTime do not hide messages from each other.
+func TestLooksAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	r := inMemory()
+	r.reject(t, "a", "b")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if page, err := r.in.Rejections(t.Context(), 0, 10); err != nil || len(page) != 2 {
+				t.Errorf("a look saw %d messages, %v; want 2", len(page), err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestAReceiptThatIsOld is not used: somebody else may have received the message

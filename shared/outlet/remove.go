@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -22,26 +21,36 @@ const freshness = 30 * time.Second
 
 // list looks into a queue and returns up to limit of what is after a number.
 func (i *Inbox) list(ctx context.Context, b box, after int64, limit int) ([]found, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	s, err := i.look(ctx, b, after, limit)
-	i.release(ctx, b, s)
+	i.leave(ctx, b, s)
 	if err != nil {
 		return nil, err
 	}
-	i.remember(b, s)
 	return s.page, nil
+}
+
+// leave ends every look, whatever came of it: all is made visible again, and the
+// receipts are kept, since those of the look before are worthless now.
+func (i *Inbox) leave(ctx context.Context, b box, s *sight) {
+	i.release(ctx, b, s)
+	i.looks[b.url] = look{at: i.Clock(), sight: &sight{held: s.held, bySeq: s.bySeq}} // without the page
 }
 
 // remove deletes the message of a number: by the receipt of the last look when
 // that is fresh and saw it, so that acknowledging a page of notices does not
 // receive all of them again for each; otherwise by a look of its own.
 func (i *Inbox) remove(ctx context.Context, b box, seq int64) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	if receipt, saw := i.recall(b, seq); saw {
 		if err := i.delete(ctx, b, receipt); !errors.Is(err, errGone) {
 			return err
 		}
 	}
 	s, err := i.look(ctx, b, seq, 0)
-	defer i.release(ctx, b, s)
+	defer i.leave(ctx, b, s)
 	if err != nil {
 		return err
 	}
@@ -53,7 +62,6 @@ func (i *Inbox) remove(ctx context.Context, b box, seq int64) error {
 			return err
 		}
 		s.forget(seq)
-		i.remember(b, s)
 		return nil
 	default:
 		return &unsupported{fmt.Sprintf("queue %s has %d messages of the number %d, sent in the same millisecond: delete the one in the console of SQS", b.name, len(ids), seq)}
@@ -68,18 +76,9 @@ func (i *Inbox) delete(ctx context.Context, b box, receipt string) error {
 	return nil
 }
 
-// remember keeps what a look saw, without its page, until the next look.
-func (i *Inbox) remember(b box, s *sight) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.looks[b.url] = look{at: i.Clock(), sight: &sight{held: maps.Clone(s.held), bySeq: maps.Clone(s.bySeq)}}
-}
-
 // recall takes the receipt of a number out of the last look, and reports whether
 // that is fresh and saw one message of the number.
 func (i *Inbox) recall(b box, seq int64) (receipt string, saw bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	last, is := i.looks[b.url]
 	if !is || i.Clock().Sub(last.at) > freshness || len(last.sight.bySeq[seq]) != 1 {
 		return "", false
