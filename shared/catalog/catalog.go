@@ -5,9 +5,15 @@
 // It reads a directory (agents.yaml and one file per workflow) and keeps the
 // definitions with the tasks, so that a task under way finds its own version
 // whatever the directory says later. A definition once kept is immutable.
+//
+// Where one process owns the tasks, Keep at its start is all. Where others add
+// definitions meanwhile, Follow has the catalog read the kept ones again: when it
+// is asked for one that it doesn't know, and now and then for newer versions. To
+// add those of a directory to a running deployment: Load it, and Keep.
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"triad/shared/agent/httpagent"
 	"triad/shared/engine"
@@ -38,11 +45,23 @@ type Catalog struct {
 	mu     sync.RWMutex
 	byRef  map[string]workflow.Definition
 	newest map[string]int
+	faults map[string]error // of kept definitions that can't be used, by ref
+	kept   *follower        // nil: nothing is read again
+}
+
+// Ledger keeps definitions with the tasks: a part of store.Ledger. Every store
+// of ours has it.
+type Ledger interface {
+	// Define stores a definition for good. The same again is a success; another
+	// source of one that is stored is store.ErrDefined.
+	Define(ctx context.Context, d store.Definition) error
+	// Definitions returns all of them, by name, then version.
+	Definitions(ctx context.Context) ([]store.Definition, error)
 }
 
 // New returns a catalog of these definitions, without agents.
 func New(defs ...workflow.Definition) *Catalog {
-	c := &Catalog{byRef: map[string]workflow.Definition{}, newest: map[string]int{}}
+	c := &Catalog{byRef: map[string]workflow.Definition{}, newest: map[string]int{}, faults: map[string]error{}}
 	for _, d := range defs {
 		c.add(d)
 	}
@@ -88,30 +107,66 @@ func Load(files fs.FS, lookup func(string) (string, bool)) (*Catalog, error) {
 	return c, errors.Join(faults...)
 }
 
-// Keep stores the definitions with the tasks and adds those stored before. A
-// definition that is stored with another content is refused: store.ErrDefined.
-func (c *Catalog) Keep(ctx context.Context, ledger store.Ledger) error {
-	for _, d := range c.Definitions() {
-		err := ledger.Define(ctx, store.Definition{Name: d.Name, Version: d.Version, Source: d.Bundle()})
-		if errors.Is(err, store.ErrDefined) {
-			return fmt.Errorf("workflow %s: %w: tasks may be pinned to it, so raise its version", d.Ref(), err)
-		}
-		if err != nil {
-			return fmt.Errorf("storing workflow %s: %w", d.Ref(), err)
-		}
+// Keep stores the definitions with the tasks and adds those stored before. It
+// writes only what is missing. A definition that is stored with another content
+// is refused: store.ErrDefined.
+func (c *Catalog) Keep(ctx context.Context, ledger Ledger) error {
+	stored, err := c.keep(ctx, ledger)
+	if err != nil {
+		return err
 	}
+	return c.learn(stored)
+}
+
+// keep stores what is missing and returns what was stored before.
+func (c *Catalog) keep(ctx context.Context, ledger Ledger) ([]store.Definition, error) {
 	stored, err := ledger.Definitions(ctx)
 	if err != nil {
-		return fmt.Errorf("reading the stored workflows: %w", err)
+		return nil, fmt.Errorf("reading the stored workflows: %w", err)
 	}
+	sources := map[string][]byte{}
 	for _, s := range stored {
+		sources[task.Ref(s.Name, s.Version)] = s.Source
+	}
+	for _, d := range c.Definitions() {
+		source, found := sources[d.Ref()]
+		switch {
+		case !found: // if another process stores it just now, Define compares
+			err = ledger.Define(ctx, store.Definition{Name: d.Name, Version: d.Version, Source: d.Bundle()})
+		case !bytes.Equal(source, d.Bundle()):
+			err = store.ErrDefined
+		}
+		if errors.Is(err, store.ErrDefined) {
+			return nil, fmt.Errorf("workflow %s: %w: tasks may be pinned to it, so raise its version", d.Ref(), err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("storing workflow %s: %w", d.Ref(), err)
+		}
+	}
+	return stored, nil
+}
+
+// learn adds the stored definitions that are not known yet. One that can't be
+// used keeps no other from being added; those who ask for it are told why.
+func (c *Catalog) learn(stored []store.Definition) error {
+	var faults []error
+	for _, s := range stored {
+		ref := task.Ref(s.Name, s.Version)
+		if _, found, _ := c.known(s.Name, s.Version); found {
+			continue
+		}
 		d, err := workflow.ParseBundle(s.Source)
 		if err != nil {
-			return fmt.Errorf("reading the stored workflow %s: %w", task.Ref(s.Name, s.Version), err)
+			err = fmt.Errorf("reading the stored workflow %s: %w", ref, err)
+			c.mu.Lock()
+			c.faults[ref] = err
+			c.mu.Unlock()
+			faults = append(faults, err)
+			continue
 		}
 		c.add(d)
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 func (c *Catalog) add(d workflow.Definition) {
@@ -134,23 +189,77 @@ func (c *Catalog) Definitions() []workflow.Definition {
 }
 
 // Definition implements submission.Definitions: the newest version of a name, or
-// name@version.
+// name@version. What was kept before it was called is found, in a catalog that
+// follows; a newer version of a known name within a minute.
 func (c *Catalog) Definition(ref string) (submission.Definition, error) {
 	name, version, err := task.SplitRef(ref)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %q: the version after @ must be a whole number from 1", engine.ErrNoWorkflow, cut(ref))
 	}
+	if version == 0 {
+		c.renew()
+	}
+	d, found, err := c.find(name, version)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("%w: %q; there are %s", engine.ErrNoWorkflow, cut(ref), strings.Join(c.names(), ", "))
+	}
+	return offered{d}, nil
+}
+
+// Workflow implements engine.Workflows. What was kept before it was called is
+// found, in a catalog that follows.
+func (c *Catalog) Workflow(ref string) (task.Workflow, error) {
+	c.mu.RLock()
+	d, found := c.byRef[ref]
+	c.mu.RUnlock()
+	if found {
+		return d.Workflow, nil
+	}
+	if name, version, err := task.SplitRef(ref); err == nil && version > 0 {
+		d, found, err = c.find(name, version)
+		if found || err != nil {
+			return d.Workflow, err
+		}
+	}
+	return task.Workflow{}, fmt.Errorf("%w: %s is not among the stored definitions", engine.ErrNoWorkflow, cut(ref))
+}
+
+// find looks a definition up, and among the kept ones when it isn't known. An
+// error leaves open whether there is one.
+func (c *Catalog) find(name string, version int) (d workflow.Definition, found bool, err error) {
+	if d, found, err = c.known(name, version); found || err != nil || c.kept == nil {
+		return d, found, err
+	}
+	unread := c.reread(time.Now())
+	if d, found, err = c.known(name, version); found || err != nil {
+		return d, found, err
+	}
+	return d, false, unread
+}
+
+// known looks a definition up; version 0 is the newest. The error says why a
+// kept one can't be used.
+func (c *Catalog) known(name string, version int) (d workflow.Definition, found bool, err error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if version == 0 {
 		version = c.newest[name]
 	}
-	d, found := c.byRef[task.Ref(name, version)]
-	if !found {
-		return nil, fmt.Errorf("%w: %q; there are %s", engine.ErrNoWorkflow, cut(ref),
-			strings.Join(slices.Sorted(maps.Keys(c.newest)), ", "))
+	ref := task.Ref(name, version)
+	if d, found = c.byRef[ref]; found {
+		return d, true, nil
 	}
-	return offered{d}, nil
+	return d, false, c.faults[ref]
+}
+
+// names are those of the workflows, in order.
+func (c *Catalog) names() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Sorted(maps.Keys(c.newest))
 }
 
 // cut shortens a caller's text for an error message.
@@ -159,17 +268,6 @@ func cut(s string) string {
 		return strings.ToValidUTF8(s[:80], "") + "…"
 	}
 	return s
-}
-
-// Workflow implements engine.Workflows.
-func (c *Catalog) Workflow(ref string) (task.Workflow, error) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	d, found := c.byRef[ref]
-	if !found {
-		return task.Workflow{}, fmt.Errorf("%w: %s is not among the stored definitions", engine.ErrNoWorkflow, ref)
-	}
-	return d.Workflow, nil
 }
 
 // offered is a definition as Submission needs it.
