@@ -26,7 +26,6 @@ import (
 	"sync"
 	"time"
 
-	"triad/shared/agent/httpagent"
 	"triad/shared/engine"
 	"triad/shared/store"
 	"triad/shared/submission"
@@ -34,14 +33,11 @@ import (
 	"triad/shared/workflow"
 )
 
-// AgentsFile is the file of a workflows directory that describes the agents.
-const AgentsFile = "agents.yaml"
+// agentsFile is the file of a workflows directory that describes agents.
+const agentsFile = "agents.yaml"
 
 // Catalog finds definitions. It is safe for concurrent use.
 type Catalog struct {
-	// Agents are the HTTP agents, by name.
-	Agents map[string]httpagent.Config
-
 	mu     sync.RWMutex
 	byRef  map[string]workflow.Definition
 	newest map[string]int
@@ -68,30 +64,21 @@ func New(defs ...workflow.Definition) *Catalog {
 	return c
 }
 
-// Load reads a workflows directory. lookup finds the settings that agents.yaml
-// names, as ${NAME}. Every fault of every file is in the error.
-func Load(files fs.FS, lookup func(string) (string, bool)) (*Catalog, error) {
-	text, err := fs.ReadFile(files, AgentsFile)
-	if err != nil {
-		return nil, fmt.Errorf("reading the agents: %w: a workflows directory needs the file %s", err, AgentsFile)
-	}
-	var faults []error
-	agents, err := httpagent.ParseAgents(AgentsFile, text, lookup)
-	if err != nil {
-		faults = append(faults, err) // the names of agents then go unchecked
-	}
+// Load reads the workflows of a directory: its YAML files but for that of the
+// agents. agents are those that there are; with nil their names go unchecked.
+// Every fault of every file is in the error.
+func Load(files fs.FS, agents []string) (*Catalog, error) {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("listing the workflows: %w", err)
 	}
 	c := New()
-	c.Agents = agents
-	known := slices.Sorted(maps.Keys(agents))
+	var faults []error
 	for _, file := range names {
-		if file == AgentsFile {
+		if file == agentsFile {
 			continue
 		}
-		d, err := workflow.ParseFS(files, path.Clean(file), known)
+		d, err := workflow.ParseFS(files, path.Clean(file), agents)
 		if err == nil {
 			_, taken := c.byRef[d.Ref()]
 			if taken {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"triad/events"
+	"triad/shared/agent/httpagent"
 	"triad/shared/catalog"
 	"triad/shared/engine"
 	"triad/shared/store"
@@ -22,22 +25,19 @@ import (
 	"triad/workflows"
 )
 
-func none(string) (string, bool) { return "", false }
-
 func load(t *testing.T, files fs.FS) *catalog.Catalog {
 	t.Helper()
-	c, err := catalog.Load(files, none)
+	c, err := catalog.Load(files, []string{"a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-const agents = "agents:\n  a:\n    http: {url: \"http://127.0.0.1:1/a/{task}\"}\n"
-
-// files is a workflows directory.
+// files is a workflows directory, with a file of agents that is nothing to a
+// catalog.
 func files(more map[string]string) fstest.MapFS {
-	all := fstest.MapFS{"agents.yaml": {Data: []byte(agents)}}
+	all := fstest.MapFS{"agents.yaml": {Data: []byte("agents: whatever")}}
 	for name, text := range more {
 		all[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -58,16 +58,16 @@ func refs(c *catalog.Catalog) (all []string) {
 
 func TestTheSampleWorkflowsAreOffered(t *testing.T) {
 	t.Parallel()
-	c := load(t, workflows.FS)
+	described, err := httpagent.Load(workflows.FS, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Load(workflows.FS, slices.Sorted(maps.Keys(described)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff([]string{"drone-delivery@1", "order@1"}, refs(c)); diff != "" {
 		t.Errorf("definitions (-want +got):\n%s", diff)
-	}
-	for _, d := range c.Definitions() {
-		for _, s := range d.Workflow.Steps {
-			if _, known := c.Agents[s.Agent]; !known && s.Agent != "" {
-				t.Errorf("%s: step %s: agent %s is not described", d.Ref(), s.Name, s.Agent)
-			}
-		}
 	}
 }
 
@@ -96,17 +96,16 @@ func TestTheSampleSubmissionsFitTheirWorkflows(t *testing.T) {
 func TestTheFaultsOfEveryFileAreNamed(t *testing.T) {
 	t.Parallel()
 	_, err := catalog.Load(files(map[string]string{
-		"agents.yaml": "agents:\n  a:\n    http: {url: \"nowhere\", mehtod: PUT}\n",
-		"one.yaml":    "workflow: one\nversion: 0\ncompleteWithin: 1h\nsteps:\n  s: {agent: a}\n",
-		"two.yaml":    "workflow: two\nversion: 1\nsteps:\n  s: {agent: a, wenn: true}\n",
-		"three.yaml":  parcel("1", "1h"),
-		"four.yaml":   parcel("1", "2h"),
-		"five.yaml":   "\xff",
-	}), none)
+		"one.yaml":   "workflow: one\nversion: 0\ncompleteWithin: 1h\nsteps:\n  s: {agent: a}\n",
+		"two.yaml":   "workflow: two\nversion: 1\nsteps:\n  s: {agent: a, wenn: true}\n",
+		"three.yaml": parcel("1", "1h"),
+		"four.yaml":  parcel("1", "2h"),
+		"five.yaml":  "\xff",
+	}), []string{"a"})
 	if err == nil {
 		t.Fatal("the faults were not seen")
 	}
-	for _, want := range []string{"agents.yaml:3:", "mehtod", "one.yaml:2:", "two.yaml", "wenn", "completeWithin",
+	for _, want := range []string{"one.yaml:2:", "two.yaml", "wenn", "completeWithin",
 		"parcel@1 is defined by another file too", "five.yaml: the definition is not UTF-8"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q:\n%v", want, err)
@@ -116,17 +115,9 @@ func TestTheFaultsOfEveryFileAreNamed(t *testing.T) {
 
 func TestAnAgentThatNobodyDescribesIsAFault(t *testing.T) {
 	t.Parallel()
-	_, err := catalog.Load(files(map[string]string{"w.yaml": strings.ReplaceAll(parcel("1", "1h"), "agent: a", "agent: b")}), none)
+	_, err := catalog.Load(files(map[string]string{"w.yaml": strings.ReplaceAll(parcel("1", "1h"), "agent: a", "agent: b")}), []string{"a"})
 	if err == nil || !strings.Contains(err.Error(), `agent "b" is not known`) {
 		t.Errorf("error is %v, want it to name the agent", err)
-	}
-}
-
-func TestADirectoryWithoutAgentsIsAFault(t *testing.T) {
-	t.Parallel()
-	_, err := catalog.Load(fstest.MapFS{}, none)
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), catalog.AgentsFile) {
-		t.Errorf("error is %v, want it to name %s", err, catalog.AgentsFile)
 	}
 }
 

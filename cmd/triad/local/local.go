@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -75,8 +77,9 @@ func Open(ctx context.Context, c Config) (*Local, error) {
 }
 
 func (l *Local) open(ctx context.Context) error {
-	offers, err := catalog.Load(l.config.Workflows, l.config.Lookup)
-	if err != nil {
+	described, err := httpagent.Load(l.config.Workflows, l.config.Lookup)
+	offers, faults := catalog.Load(l.config.Workflows, slices.Sorted(maps.Keys(described)))
+	if err := errors.Join(err, faults); err != nil {
 		return fmt.Errorf("reading the workflows: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(l.config.Data), 0o755); err != nil {
@@ -88,7 +91,7 @@ func (l *Local) open(ctx context.Context) error {
 	if err := offers.Keep(ctx, l.store); err != nil {
 		return err
 	}
-	if err := l.engine(ctx, offers); err != nil {
+	if err := l.engine(ctx, offers, described); err != nil {
 		return err
 	}
 	if l.listener, err = net.Listen("tcp", l.config.Listen); err != nil {
@@ -98,13 +101,13 @@ func (l *Local) open(ctx context.Context) error {
 	return nil
 }
 
-func (l *Local) engine(ctx context.Context, offers *catalog.Catalog) error {
+func (l *Local) engine(ctx context.Context, offers *catalog.Catalog, described map[string]httpagent.Config) error {
 	unfinished, err := l.store.Count(ctx)
 	if err != nil {
 		return fmt.Errorf("counting the unfinished tasks: %w", err)
 	}
 	metrics := telemetry.New()
-	agents, err := l.httpAgents(offers)
+	agents, err := l.httpAgents(described)
 	if err != nil {
 		return err
 	}
@@ -133,9 +136,9 @@ func (l *Local) engine(ctx context.Context, offers *catalog.Catalog) error {
 	return nil
 }
 
-func (l *Local) httpAgents(offers *catalog.Catalog) (map[string]embedded.Agent, error) {
+func (l *Local) httpAgents(described map[string]httpagent.Config) (map[string]embedded.Agent, error) {
 	made := map[string]embedded.Agent{}
-	for name, c := range offers.Agents {
+	for name, c := range described {
 		c.Logger, c.Counters = l.config.Logger, &agent.Counters{}
 		a, err := httpagent.New(c)
 		if err != nil {

@@ -3,10 +3,23 @@ package httpagent
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// File is the file of a workflows directory that describes the agents.
+const File = "agents.yaml"
+
+// Load reads the agents of a workflows directory; see ParseAgents.
+func Load(files fs.FS, lookup func(string) (string, bool)) (map[string]Config, error) {
+	text, err := fs.ReadFile(files, File)
+	if err != nil {
+		return nil, fmt.Errorf("reading the agents: %w: a workflows directory needs the file %s", err, File)
+	}
+	return ParseAgents(File, text, lookup)
+}
 
 // ParseAgents reads an agents file: the services by agent name. lookup gives
 // the settings that ${NAME} stands for; nil knows none.

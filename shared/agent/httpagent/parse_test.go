@@ -1,10 +1,13 @@
 package httpagent_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +69,14 @@ agents:
 }
 
 // Each text stands below "    http:\n      url: http://shop/{task}\n" of agent a, in line 5.
+func TestADirectoryWithoutAgentsIsAFault(t *testing.T) {
+	t.Parallel()
+	_, err := httpagent.Load(fstest.MapFS{}, nil)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), httpagent.File) {
+		t.Errorf("error is %v, want it to name %s", err, httpagent.File)
+	}
+}
+
 func TestFaultsOfAnAgentsFile(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{
