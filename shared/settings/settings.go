@@ -44,8 +44,8 @@ const (
 	Submission Role = "submission"
 	Scheduler  Role = "scheduler"
 	Supervisor Role = "supervisor"
-	AgentHTTP  Role = "agent-http"
-	AgentGo    Role = "agent-go"
+	AgentHTTP  Role = "agents-http"
+	AgentGo    Role = "agents-go"
 )
 
 // Needs lists the variables of Triad that a role needs.

@@ -1,0 +1,85 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"triad/shared/engine"
+	"triad/shared/function"
+	"triad/shared/queue"
+	"triad/shared/queue/sqsqueue"
+	"triad/shared/settings"
+	"triad/shared/supervisor"
+	"triad/shared/telemetry/emf"
+	"triad/shared/trigger"
+)
+
+// schedulePeriod is how often the schedule of template.yaml asks for a tick: no
+// schedule of AWS is faster.
+const schedulePeriod = time.Minute
+
+// guard is how long after its CompleteBy a task is looked at: hosts of Lambda
+// differ by less.
+const guard = time.Second
+
+// Supervisor is the function behind the schedule and the ticks queue. At each
+// event of the schedule it sends itself the ticks of the next minute, delayed.
+func Supervisor(ctx context.Context, env function.Environment) (trigger.Function, error) {
+	f, c, err := begin(ctx, env, settings.Supervisor)
+	if err != nil {
+		return nil, err
+	}
+	client := newMessages(f.AWS())
+	w := &watch{
+		supervisor: supervisor.New(supervisor.Config{Engine: c.Engine, Shards: f.Settings.Shards, Guard: guard}),
+		room:       c.room(), period: f.Settings.Sweep, metrics: f.Metrics,
+		ticks: sqsqueue.New(client, f.Settings.Queue("ticks"), sqsqueue.Config{}),
+	}
+	return trigger.NewTicks(trigger.TickConfig{Tick: w.tick, After: f.Flush, Logger: f.Logger}), nil
+}
+
+// watch is the Supervisor at its ticks.
+type watch struct {
+	supervisor *supervisor.Supervisor
+	room       *room
+	period     time.Duration
+	metrics    *emf.Metrics
+	ticks      engine.Sender
+}
+
+// tick sweeps until nothing is left to do or time is up, then brings back tasks
+// that were held. Ticks may come twice or at once: every act is a conditional
+// write.
+func (w *watch) tick(ctx context.Context, scheduled bool) error {
+	var failed []error
+	if scheduled {
+		failed = append(failed, w.ahead(ctx))
+	}
+	for more := true; more && ctx.Err() == nil; {
+		report, err := w.supervisor.Sweep(ctx)
+		w.metrics.Swept(report, err)
+		failed = append(failed, err)
+		more = report.More && err == nil
+	}
+	if _, err := w.supervisor.Admit(ctx, w.room.left(ctx)); err != nil {
+		failed = append(failed, fmt.Errorf("bringing back held tasks: %w", err))
+	}
+	return errors.Join(failed...)
+}
+
+// ahead sends the ticks between this event of the schedule and the next.
+func (w *watch) ahead(ctx context.Context) error {
+	var ticks []queue.Message
+	for at := w.period; at < schedulePeriod; at += w.period {
+		ticks = append(ticks, queue.Message{Body: []byte("tick"), Delay: at})
+	}
+	if len(ticks) == 0 {
+		return nil
+	}
+	if err := w.ticks.Send(ctx, ticks...); err != nil {
+		return fmt.Errorf("sending the ticks of the next minute: %w", err)
+	}
+	return nil
+}
