@@ -17,7 +17,7 @@ func (AlertsCommand) Help() string {
 
 // Run lists all of them. With --json, a line for each.
 func (c *AlertsCommand) Run(ctx context.Context, env *Env, g *Globals) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}

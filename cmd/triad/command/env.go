@@ -16,8 +16,8 @@ import (
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Lookup reads an environment variable. TRIAD_URL, NO_COLOR and TERM are
-	// read.
+	// Lookup reads an environment variable. TRIAD_URL, TRIAD_STACK, NO_COLOR and
+	// TERM are read; the SDK of AWS reads its own by itself.
 	Lookup func(name string) (value string, found bool)
 	// Terminal is true when Stdout is a terminal: colours are then used.
 	Terminal bool
@@ -57,6 +57,12 @@ func (e *Env) url() string {
 	return defaultURL
 }
 
+// stackName is the stack to work on; empty for a server.
+func (e *Env) stackName() string {
+	v, _ := e.Lookup("TRIAD_STACK")
+	return v
+}
+
 // colours reports whether to use colours (see no-color.org).
 func (e *Env) colours() bool {
 	none, _ := e.Lookup("NO_COLOR")
@@ -64,9 +70,17 @@ func (e *Env) colours() bool {
 	return e.Terminal && none == "" && term != "dumb"
 }
 
-// client returns a client for the server that the flags name.
-func (e *Env) client(g *Globals, connections int) (*client.Client, error) {
-	c, err := client.New(client.Config{URL: g.URL, Transport: e.Transport, Connections: connections})
+// client returns a client for the server or the stack that the flags name.
+func (e *Env) client(ctx context.Context, g *Globals, connections int) (*client.Client, error) {
+	transport, at := e.Transport, g.URL
+	if g.Stack != "" {
+		s, err := g.stack(ctx)
+		if err != nil {
+			return nil, err
+		}
+		transport, at = s, defaultURL // where it would be if it were a server
+	}
+	c, err := client.New(client.Config{URL: at, Transport: transport, Connections: connections})
 	if err != nil {
 		return nil, &usageError{text: err.Error(), hint: "give --url, or set TRIAD_URL"}
 	}

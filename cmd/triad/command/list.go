@@ -39,7 +39,7 @@ func (c ListCommand) Validate() error {
 
 // Run lists.
 func (c *ListCommand) Run(ctx context.Context, env *Env, g *Globals) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (c *NoticesCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if _, err := taskID(c.Queue); err != nil {
 		return misused("name it as the submissions do in responseQueue", "the name of the queue: %s", err)
 	}
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}

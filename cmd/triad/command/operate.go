@@ -135,7 +135,7 @@ func perTask(err error) bool {
 }
 
 func askOne(ctx context.Context, env *Env, g *Globals, id task.ID, a operator.Ask, asJSON func(any) error) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ type RejectedListCommand struct{}
 
 // Run lists all of them. With --json, a line for each.
 func (RejectedListCommand) Run(ctx context.Context, env *Env, g *Globals) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ type RejectedResendCommand struct {
 
 // Run resends.
 func (c *RejectedResendCommand) Run(ctx context.Context, env *Env, g *Globals) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ type RejectedDismissCommand struct {
 
 // Run dismisses. What is gone already counts as done.
 func (c *RejectedDismissCommand) Run(ctx context.Context, env *Env, g *Globals) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}

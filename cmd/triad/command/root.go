@@ -15,6 +15,8 @@ import (
 	"fmt"
 
 	"github.com/alecthomas/kong"
+
+	"triad/cmd/triad/stack"
 )
 
 // Root is the whole command line. A command is a field here with a type that has
@@ -41,14 +43,23 @@ type Root struct {
 	Resume   ResumeCommand   `cmd:"" group:"operate" help:"Let paused tasks go on."`
 	Rejected RejectedCommand `cmd:"" group:"operate" help:"Look at messages that could not be processed; resend or dismiss them."`
 	Alerts   AlertsCommand   `cmd:"" group:"operate" help:"List what operators were told."`
-	Workflow WorkflowCommand `cmd:"" group:"define" help:"Check definitions; list those on offer."`
+	Redrive  RedriveCommand  `cmd:"" group:"operate" help:"Count the dead letters of a stack, or move them back to their queues."`
+	Workflow WorkflowCommand `cmd:"" group:"define" help:"Check definitions; list those on offer; give new ones to a stack."`
 	Version  VersionCommand  `cmd:"" group:"define" help:"Print the version of this program."`
 }
 
 // Globals are the flags of every command.
 type Globals struct {
-	URL  string `name:"url" default:"${url}" placeholder:"URL" help:"Where the server is ($$TRIAD_URL; ${url})."`
-	JSON bool   `name:"json" help:"Print JSON: one document, or one line for each result of a stream."`
+	URL      string `name:"url" default:"${url}" placeholder:"URL" help:"Where the server is ($$TRIAD_URL; ${url})."`
+	Stack    string `name:"stack" default:"${stack}" placeholder:"NAME" help:"Work on this stack on AWS instead ($$TRIAD_STACK), with your own credentials."`
+	Region   string `name:"region" placeholder:"NAME" help:"Region of the stack; else as the aws command finds it."`
+	Endpoint string `name:"endpoint-url" placeholder:"URL" help:"Where a local cloud listens, instead of AWS ($$AWS_ENDPOINT_URL)."`
+	JSON     bool   `name:"json" help:"Print JSON: one document, or one line for each result of a stream."`
+}
+
+// stack opens the stack that the flags name.
+func (g *Globals) stack(ctx context.Context) (*stack.Stack, error) {
+	return stack.Open(ctx, stack.Config{Name: g.Stack, Region: g.Region, Endpoint: g.Endpoint})
 }
 
 // groups are the titles in the help, in their order.
@@ -67,7 +78,8 @@ Examples:
   triad show order-1
   triad list --state Error
   triad watch order-1
-  triad resubmit order-1 --reason "payment is back"`
+  triad resubmit order-1 --reason "payment is back"
+  triad --stack shop list --unfinished`
 
 // exited is how a help text ends the parsing.
 type exited int
@@ -105,7 +117,7 @@ func options(ctx context.Context, env *Env, root *Root) []kong.Option {
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"url": env.url()},
+		kong.Vars{"url": env.url(), "stack": env.stackName()},
 		kong.Bind(env, &root.Globals),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	}

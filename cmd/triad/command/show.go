@@ -32,7 +32,7 @@ func (c *ShowCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}

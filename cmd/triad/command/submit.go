@@ -54,7 +54,7 @@ func (c *SubmitCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 		return err
 	}
 	defer closeFile()
-	server, err := env.client(g, c.Parallel)
+	server, err := env.client(ctx, g, c.Parallel)
 	if err != nil {
 		return err
 	}

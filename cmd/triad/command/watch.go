@@ -40,7 +40,7 @@ func (c WatchCommand) Validate() error {
 
 // Run watches.
 func (c *WatchCommand) Run(ctx context.Context, env *Env, g *Globals) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}

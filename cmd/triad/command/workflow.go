@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"triad/shared/api"
 	"triad/shared/workflow"
@@ -15,7 +16,8 @@ import (
 // WorkflowCommand is about definitions.
 type WorkflowCommand struct {
 	Check WorkflowCheckCommand `cmd:"" help:"Check definitions, without a server."`
-	List  WorkflowListCommand  `cmd:"" help:"List the definitions that the server has on offer."`
+	List  WorkflowListCommand  `cmd:"" help:"List the definitions that the server or the stack has on offer."`
+	Apply WorkflowApplyCommand `cmd:"" help:"Give the definitions of a directory to a stack on AWS."`
 }
 
 // Help is the detailed help.
@@ -23,7 +25,32 @@ func (WorkflowCommand) Help() string {
 	return `Examples:
 
   triad workflow check workflows/order.yaml
-  triad workflow list`
+  triad workflow list
+  triad --stack shop workflow apply workflows`
+}
+
+// WorkflowApplyCommand keeps definitions with a stack.
+type WorkflowApplyCommand struct {
+	Dir string `arg:"" type:"existingdir" help:"Directory with one YAML file for each workflow."`
+}
+
+// Run applies. With --json, the references as a document.
+func (c *WorkflowApplyCommand) Run(ctx context.Context, env *Env, g *Globals) error {
+	if g.Stack == "" {
+		return misused("give --stack; `triad dev --workflows DIR` reads a directory at its start", "workflow apply is for a stack on AWS")
+	}
+	s, err := g.stack(ctx)
+	if err != nil {
+		return err
+	}
+	refs, err := s.Apply(ctx, os.DirFS(c.Dir))
+	if err != nil {
+		return err
+	}
+	if g.JSON {
+		return env.document(map[string][]string{"applied": refs})
+	}
+	return env.print("applied  %s", clean(strings.Join(refs, "  ")))
 }
 
 // WorkflowCheckCommand checks files.
@@ -129,7 +156,7 @@ type WorkflowListCommand struct{}
 
 // Run lists.
 func (WorkflowListCommand) Run(ctx context.Context, env *Env, g *Globals) error {
-	server, err := env.client(g, 1)
+	server, err := env.client(ctx, g, 1)
 	if err != nil {
 		return err
 	}
