@@ -103,7 +103,7 @@ func fitting(ts templates) (f faults) {
 		"sqs:SendMessage": {
 			"Submission":    {"HttpAgentArns", "PaymentArn", "RejectedArn", "ResponseQueueArns", "SchedulerArn"},
 			"Scheduler":     {"HttpAgentArns", "PaymentArn", "RejectedArn", "ResponseQueueArns", "SchedulerArn"},
-			"Supervisor":    {"ResponseQueueArns", "SchedulerArn", "TicksArn"},
+			"Supervisor":    {"RejectedArn", "ResponseQueueArns", "SchedulerArn", "TicksArn"},
 			"AgentsHttp":    {"RejectedArn", "SchedulerArn"},
 			"AgentsPayment": {"RejectedArn", "SchedulerArn"},
 		},
