@@ -30,8 +30,7 @@ const (
 	alarmsFile = "infra/alarms.yaml"
 )
 
-// load reads template.yaml and all of infra. Each call makes new objects, which
-// the caller may change.
+// load reads template.yaml and all of infra.
 func load(t *testing.T) templates {
 	t.Helper()
 	files, err := filepath.Glob("infra/*.yaml")
@@ -204,6 +203,25 @@ func walk(in any, path string, visit func(path string, o object)) {
 			walk(v, fmt.Sprintf("%s[%d]", path, i), visit)
 		}
 	}
+}
+
+// copied is a tree that may be changed.
+func copied(in any) any {
+	switch in := in.(type) {
+	case object:
+		o := object{}
+		for key, v := range in {
+			o[key] = copied(v)
+		}
+		return o
+	case []any:
+		list := []any{}
+		for _, v := range in {
+			list = append(list, copied(v))
+		}
+		return list
+	}
+	return in
 }
 
 // texts are the strings of a list, or the only one.

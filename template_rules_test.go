@@ -123,10 +123,7 @@ func functionsAreAlike(ts templates) (f faults) {
 
 // roleOf is what settings call the function.
 func roleOf(name string) settings.Role {
-	switch name {
-	case "agents-http":
-		return settings.AgentHTTP
-	case "agents-payment":
+	if name == "agents-payment" {
 		return settings.AgentGo
 	}
 	return settings.Role(name)
