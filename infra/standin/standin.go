@@ -1,0 +1,109 @@
+// Package standin starts the programs that stand in for AWS on this machine:
+// DynamoDB Local, AWS's own engine in one Java program, for the tables, and
+// ElasticMQ, which speaks like SQS, for the queues.
+//
+// StartDynamoDB and StartElasticMQ are for programs. DynamoDB and ElasticMQ are
+// for tests: a stand-in is then started by the first test of a process that asks,
+// and serves all of them; each makes tables and queues of its own. Every stand-in
+// has a port of its own and ends with the process, however that ends.
+//
+// `make standins` installs what they need under .local/standins; nothing of it is
+// part of the repository. A test whose stand-in is missing is left out, loudly;
+// with CI=true it fails.
+package standin
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// How long a stand-in may take to answer, and how often it is asked meanwhile.
+const (
+	readyWithin = 60 * time.Second
+	askEvery    = 50 * time.Millisecond
+)
+
+// ErrMissing is why a stand-in can't be started at all on this machine.
+var ErrMissing = errors.New("is not installed: run `make standins` (it needs Java 17 or later, Maven and npm)")
+
+// The stand-ins of this process's tests, one of each.
+var (
+	testDynamoDB  = sync.OnceValues(func() (string, error) { return endpointOf(StartDynamoDB()) })
+	testElasticMQ = sync.OnceValues(func() (string, error) { return endpointOf(StartElasticMQ()) })
+)
+
+// DynamoDB returns the endpoint, http://127.0.0.1:PORT, of the DynamoDB Local of
+// this test process. Any credentials do. Idempotency tokens live across tables.
+// Where Java or the jar is missing, tb is skipped, or fails with CI=true.
+func DynamoDB(tb testing.TB) (endpoint string) {
+	tb.Helper()
+	return leftOutWithout(tb, "DynamoDB Local", testDynamoDB)
+}
+
+// ElasticMQ returns the endpoint of the ElasticMQ of this test process. The queues
+// of all its tests are in one server: give them names of their own. Where Java or
+// the jars are missing, tb is skipped, or fails with CI=true.
+func ElasticMQ(tb testing.TB) (endpoint string) {
+	tb.Helper()
+	return leftOutWithout(tb, "ElasticMQ", testElasticMQ)
+}
+
+func leftOutWithout(tb testing.TB, name string, start func() (string, error)) string {
+	tb.Helper()
+	endpoint, err := start()
+	switch {
+	case errors.Is(err, ErrMissing) && os.Getenv("CI") != "true":
+		tb.Skipf("LEFT OUT: %s, which runs against %s: %v", tb.Name(), name, err)
+	case err != nil:
+		tb.Fatalf("starting %s: %v", name, err)
+	}
+	return endpoint
+}
+
+// endpointOf leaves the stop out: a test's stand-in ends with the process.
+func endpointOf(endpoint string, _ func(), err error) (string, error) { return endpoint, err }
+
+// installed returns the Java runtime, and the only or first match of a pattern of
+// paths under .local/standins of the repository that this process runs in.
+func installed(pattern ...string) (java, match string, err error) {
+	if java, err = exec.LookPath("java"); err != nil {
+		return "", "", fmt.Errorf("java %w", ErrMissing)
+	}
+	root, err := repository()
+	if err != nil {
+		return "", "", err
+	}
+	all := filepath.Join(append([]string{root, ".local", "standins"}, pattern...)...)
+	matches, err := filepath.Glob(all)
+	if err != nil {
+		return "", "", err
+	}
+	if len(matches) == 0 {
+		return "", "", fmt.Errorf("%s %w", all, ErrMissing)
+	}
+	return java, matches[0], nil
+}
+
+// repository is the first folder from the working directory up with a go.mod.
+func repository() (string, error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			return root, nil
+		}
+		parent := filepath.Dir(root)
+		if parent == root {
+			return "", errors.New("no folder above this one has a go.mod: run it inside the repository")
+		}
+		root = parent
+	}
+}
