@@ -108,6 +108,10 @@ generated: ## fail when a generated file is stale
 bench: build ## measure the engine beside the floor of this machine
 	@bin/triad bench
 
+.PHONY: cost
+cost: ## count what an order costs on AWS, on stand-ins of it, beside AWS's own ways (needs `make standins`)
+	@go run ./infra/cost
+
 .PHONY: backlog
 backlog: build ## submit BACKLOG=1000000 tasks while nothing works on them, and start with them
 	@bin/triad bench --backlog $(BACKLOG)

@@ -23,6 +23,7 @@ package count
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -65,6 +66,8 @@ type Config struct {
 	Batch int
 	// Keep is how long tasks are kept after their end. 0 is for ever.
 	Keep time.Duration
+	// Order is the content of each order, JSON. Defaults to 35 bytes.
+	Order json.RawMessage
 }
 
 // Counts is what all orders of a run consumed together.

@@ -1,9 +1,11 @@
 package count_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,6 +16,7 @@ import (
 const (
 	orders   = 10
 	kilobyte = 1_024
+	keep     = 90 * 24 * time.Hour // the stack's default
 )
 
 // bounds is what an order may cost at most, whatever its batches are.
@@ -39,7 +42,7 @@ func TestWhatAnOrderCosts(t *testing.T) {
 		for _, batch := range []int{1, 5, 10} {
 			t.Run(fmt.Sprintf("%s, batches of %d", path, batch), func(t *testing.T) {
 				t.Parallel()
-				c, err := stage.Run(t.Context(), count.Config{Path: path, Tasks: orders, Batch: batch})
+				c, err := stage.Run(t.Context(), count.Config{Path: path, Tasks: orders, Batch: batch, Keep: keep})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,6 +88,27 @@ func TestBatchesShareCalls(t *testing.T) {
 				t.Errorf("invocations (-got +want):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestALargeOrderIsBilledByThe64KB: it is in the submission and in each request,
+// and in no reply. Deletes carry receipts only.
+func TestALargeOrderIsBilledByThe64KB(t *testing.T) {
+	t.Parallel()
+	stage := count.On(standin.DynamoDB(t), standin.ElasticMQ(t))
+	order, err := json.Marshal(map[string]string{"note": strings.Repeat("n", 70_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := stage.Run(t.Context(), count.Config{Path: count.Plain, Tasks: 1, Batch: 1, Order: order})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(got.Requests, count.Requests{Send: 17, Receive: 17, Delete: 11, Notices: 2}); diff != "" {
+		t.Errorf("requests (-got +want):\n%s", diff)
+	}
+	if got.Writes.Tasks != 7 || got.Writes.Orders != 2*69 || got.LargestItem > kilobyte {
+		t.Errorf("got %+v and an item of %d bytes, want the order's bytes in Orders only", got.Writes, got.LargestItem)
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *Stage) deploy(ctx context.Context, c Config) (*deployment, error) {
 		config: c, meter: &meter{client: s.tables, orders: tables.Orders}, clock: &clock{now: time.Now()}, pace: newPace(),
 		channels: map[string]*channel{}, ended: map[task.ID]task.State{}, invocations: map[string]int{},
 	}
-	d.store = &sized{Store: dynamostore.New(d.meter, tables)}
+	d.store = &sized{Store: dynamostore.New(d.meter, tables), keep: c.Keep}
 	d.engine = engine.New(engine.Config{Instance: instance, Store: d.store, Workflows: offers, Queues: d, Outlet: d,
 		Observer: d, Clock: d.clock.time})
 	accept := submission.New(submission.Config{Engine: d.engine, Definitions: offers, Rejected: d, Shards: shards})
@@ -211,6 +211,7 @@ func (c *clock) advance(d time.Duration) {
 // sized keeps the size of the largest item that was ever stored.
 type sized struct {
 	store.Store
+	keep    time.Duration
 	mu      sync.Mutex
 	largest int
 }
@@ -224,7 +225,7 @@ func (s *sized) Commit(ctx context.Context, c store.Change) error {
 }
 
 func (s *sized) measure(t task.Task) error {
-	n, err := dynamostore.Size(t)
+	n, err := dynamostore.Size(t, s.keep)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.largest = max(s.largest, n)

@@ -45,11 +45,15 @@ const (
 
 // submit sends the orders as an application would, a batch in a call.
 func (d *deployment) submit(ctx context.Context) error {
+	order := d.config.Order
+	if order == nil {
+		order = json.RawMessage(`{"item":"spade","n":1,"total":12.5}`)
+	}
 	var batch []queue.Message
 	for i := range d.config.Tasks {
 		body, err := queue.Encode(task.Submission{
 			ID: task.ID(fmt.Sprintf("order-2026-10-17-%06d", i+1)), Workflow: "order", ResponseQueue: notices, Tenant: "shop-eu",
-			Order: json.RawMessage(`{"item":"spade","n":1,"total":12.5}`),
+			Order: order,
 		})
 		if err != nil {
 			return err
