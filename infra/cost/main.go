@@ -60,7 +60,7 @@ func (o options) Validate() error {
 
 func main() {
 	var o options
-	parsed := kong.Parse(&o, kong.Name("cost"), kong.Description(about), kong.UsageOnError())
+	parsed := kong.Parse(&o, kong.Name("cost"), kong.Description(about), kong.ShortUsageOnError())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, o, os.Stdout)
 	stop()
