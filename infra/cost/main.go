@@ -43,6 +43,7 @@ type options struct {
 	Queues       int `default:"12" help:"Idle: queues with an event source (${default})."`
 	Alarms       int `default:"46" help:"Idle: alarms (${default})."`
 	Dashboards   int `default:"1" help:"Idle: dashboards (${default})."`
+	Metrics      int `default:"2" help:"Idle: custom metrics that are written (${default})."`
 	Shards       int `default:"16" help:"Idle: shards of the index (${default})."`
 	SweepSeconds int `default:"15" enum:"5,6,10,12,15,20,30,60" help:"Idle: seconds between sweeps (${default})."`
 }
@@ -86,7 +87,7 @@ func run(ctx context.Context, o options, to io.Writer) error {
 		}
 	}
 	report := bill.New(counts, o.Keep, bill.Assumed{BilledMs: o.Ms, MemoryMB: 256}, bill.Deployment{
-		Queues: o.Queues, Alarms: o.Alarms, Dashboards: o.Dashboards, Shards: o.Shards, SweepSeconds: o.SweepSeconds,
+		Queues: o.Queues, Alarms: o.Alarms, Dashboards: o.Dashboards, Metrics: o.Metrics, Shards: o.Shards, SweepSeconds: o.SweepSeconds,
 	})
 	if !o.JSON {
 		return report.Print(to)

@@ -24,7 +24,7 @@ var ten = count.Counts{
 	LargestItem: 628,
 }
 
-var deployment = bill.Deployment{Queues: 12, Alarms: 46, Dashboards: 1, Shards: 16, SweepSeconds: 15}
+var deployment = bill.Deployment{Queues: 12, Alarms: 46, Dashboards: 1, Metrics: 2, Shards: 16, SweepSeconds: 15}
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
@@ -101,17 +101,17 @@ func TestAnIdleMonthByHand(t *testing.T) {
 		want []float64
 	}{
 		"a sweep every 15 s": {deployment, []float64{
-			12 * 0.648 * 0.40, 4.60, 3,
+			12 * 0.648 * 0.40, 4.60, 3, 0.60,
 			minutes*(1+2*3)/1e6*0.40 + minutes*4/1e6*0.20,
 			minutes * 4 * 16 * 0.5 / 1e6 * 0.125,
 		}},
 		"every 5 s, in two sends": {bill.Deployment{Queues: 1, Shards: 1, SweepSeconds: 5}, []float64{
-			0.648 * 0.40, 0, 0,
+			0.648 * 0.40, 0, 0, 0,
 			minutes*(2+2*11)/1e6*0.40 + minutes*12/1e6*0.20,
 			minutes * 12 * 0.5 / 1e6 * 0.125,
 		}},
 		"every minute, without messages": {bill.Deployment{Shards: 1, SweepSeconds: 60}, []float64{
-			0, 0, 0, minutes / 1e6 * 0.20, minutes * 0.5 / 1e6 * 0.125,
+			0, 0, 0, 0, minutes / 1e6 * 0.20, minutes * 0.5 / 1e6 * 0.125,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,6 +127,15 @@ func TestAnIdleMonthByHand(t *testing.T) {
 	}
 }
 
+// TestTheIdleMonthHasToBeEarned: the other ways cost nothing when idle.
+func TestTheIdleMonthHasToBeEarned(t *testing.T) {
+	t.Parallel()
+	r := bill.List().Price(ten, bill.Assumed{})
+	month := []bill.Line{{Dollars: 4}, {Dollars: 6}}
+	near(t, "$10 by $100 less a million", bill.Pays(month, r, bill.Rival{PerMillion: r.Total + 100}), 100_000)
+	near(t, "a cheaper way", bill.Pays(month, r, bill.Rival{PerMillion: r.Total - 1}), 0)
+}
+
 func TestTheBillShowsWhatIsCheaperElsewhere(t *testing.T) {
 	t.Parallel()
 	failed := ten
@@ -139,7 +148,7 @@ func TestTheBillShowsWhatIsCheaperElsewhere(t *testing.T) {
 	for _, want := range []string{
 		"kept for 90 days", "write units, Tasks 7 ", "SQS requests, send 2.1 ", "Triad 10.87 ",
 		"Step Functions Express, 0.2 s 2.21 0.20 ", "Step Functions Standard 126.00 11.60 ",
-		"compensated 11 10 11 10.87 ", "sum 11.04 ",
+		"compensated 11 10 11 10.87 ", "sum 11.64 ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the bill does not say %q:\n%s", want, out.String())

@@ -6,9 +6,11 @@ import "fmt"
 type Deployment struct {
 	// Queues is how many have an event source: each is polled all the time.
 	Queues int `json:"queues"`
-	// Alarms and Dashboards are numbers of them.
+	// Alarms and Dashboards are numbers of them, and Metrics of those that are
+	// written when there is no order.
 	Alarms     int `json:"alarms"`
 	Dashboards int `json:"dashboards"`
+	Metrics    int `json:"metrics"`
 	// Shards is how many parts of the index each sweep reads.
 	Shards int `json:"shards"`
 	// SweepSeconds is the time between two sweeps: 5 to 60, a divisor of 60.
@@ -46,8 +48,22 @@ func (p Prices) Idle(d Deployment) []Line {
 			fmt.Sprintf("%d queues, each %d pollers that ask every %d s", d.Queues, pollers, pollSeconds)},
 		{"alarms", p.AlarmMonth.Cost(float64(d.Alarms)), fmt.Sprintf("%d alarms", d.Alarms)},
 		{"dashboards", p.DashboardMonth.Cost(float64(d.Dashboards)), fmt.Sprintf("%d, the three free ones not deducted", d.Dashboards)},
-		{"ticks", p.ScheduledInvocations.Cost(monthMin) + p.Request.Cost(requests) + p.Invocation.Cost(invocations),
+		{"metrics", p.MetricMonth.Cost(float64(d.Metrics)), fmt.Sprintf("%d that the Supervisor writes; orders write more", d.Metrics)},
+		{"ticks", p.Schedule.Cost(monthMin) + p.Request.Cost(requests) + p.Invocation.Cost(invocations),
 			fmt.Sprintf("a schedule each minute, %d delayed messages, %d invocations", delayed, sweeps)},
 		{"sweeps", p.Read.Cost(units), fmt.Sprintf("%d shards every %d s, half a read unit each", d.Shards, d.SweepSeconds)},
 	}
+}
+
+// Pays returns from how many orders a month on a deployment, with what it costs
+// when idle, is cheaper than a rival, which costs nothing then. 0 says never.
+func Pays(idle []Line, r Run, rival Rival) float64 {
+	month := 0.0
+	for _, line := range idle {
+		month += line.Dollars
+	}
+	if rival.PerMillion <= r.Total {
+		return 0
+	}
+	return month / (rival.PerMillion - r.Total) * million
 }

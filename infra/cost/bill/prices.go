@@ -32,10 +32,10 @@ func (p Price) Cost(n float64) float64 { return n / p.Per * p.Dollars }
 
 // Prices are all that a bill is made of.
 type Prices struct {
-	Write, Read, Request, Invocation, Compute        Price
-	Transition, ExpressRequest, ExpressCompute       Price
-	DurableOperation, DurableWritten, DurableKept    Price
-	AlarmMonth, DashboardMonth, ScheduledInvocations Price
+	Write, Read, Request, Invocation, Compute         Price
+	Transition, ExpressRequest, ExpressCompute        Price
+	DurableOperation, DurableWritten, DurableKept     Price
+	AlarmMonth, DashboardMonth, MetricMonth, Schedule Price
 }
 
 const (
@@ -67,9 +67,10 @@ func List() Prices {
 		DurableWritten:   Price{"Lambda durable functions: data written", 0.25, 1, "GB", durableSource},
 		DurableKept:      Price{"Lambda durable functions: data kept", 0.15, 1, "GB-months", durableSource},
 
-		AlarmMonth:           Price{"CloudWatch: standard alarms", 0.10, 1, "alarm-months", watchSource},
-		DashboardMonth:       Price{"CloudWatch: dashboards", 3, 1, "dashboard-months", watchSource},
-		ScheduledInvocations: Price{"EventBridge: schedules of a rule", 0, million, "invocations", eventsSource},
+		AlarmMonth:     Price{"CloudWatch: standard alarms", 0.10, 1, "alarm-months", watchSource},
+		DashboardMonth: Price{"CloudWatch: dashboards", 3, 1, "dashboard-months", watchSource},
+		MetricMonth:    Price{"CloudWatch: custom metrics, first 10,000", 0.30, 1, "metric-months", watchSource},
+		Schedule:       Price{"EventBridge: schedules of a rule", 0, million, "invocations", eventsSource},
 	}
 }
 
@@ -77,6 +78,6 @@ func List() Prices {
 func (p Prices) All() []Price {
 	return []Price{
 		p.Write, p.Read, p.Request, p.Invocation, p.Compute, p.Transition, p.ExpressRequest, p.ExpressCompute,
-		p.DurableOperation, p.DurableWritten, p.DurableKept, p.AlarmMonth, p.DashboardMonth, p.ScheduledInvocations,
+		p.DurableOperation, p.DurableWritten, p.DurableKept, p.AlarmMonth, p.DashboardMonth, p.MetricMonth, p.Schedule,
 	}
 }

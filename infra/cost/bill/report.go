@@ -70,6 +70,9 @@ func (r Report) Print(to io.Writer) error {
 	}
 	r.printPaths(t)
 	r.printIdle(t)
+	if plain := r.path(count.Plain); len(plain) > 0 {
+		r.printPays(t, plain)
+	}
 	t.head("Read it with this")
 	for _, n := range r.Notes {
 		t.text("- " + n)
@@ -153,6 +156,20 @@ func (r Report) printIdle(t *table) {
 		t.row(fmt.Sprintf("%s: %s", line.For, line.How), money(line.Dollars))
 	}
 	t.row("sum", money(sum))
+}
+
+// printPays says what the idle month means: the others cost nothing then.
+func (r Report) printPays(t *table, runs []Run) {
+	t.head("Idle month included: Triad is cheaper from so many orders a month (-: never)")
+	t.row("", each(runs, func(r Run) string { return fmt.Sprintf("f=%d", r.Batch) })...)
+	for _, rival := range r.Rivals {
+		t.row(rival.Name, each(runs, func(run Run) string {
+			if n := Pays(r.Idle, run, rival); n > 0 {
+				return strconv.FormatFloat(n, 'f', 0, 64)
+			}
+			return "-"
+		})...)
+	}
 }
 
 // table writes rows in columns, and text between them.
