@@ -1,0 +1,69 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// Up brings the cloud up: tools, emulator, services, functions, queues. What runs
+// already is left running and only brought up to date, so it may be repeated.
+//
+// When it ends half way, Down removes what there is, and Up goes on from there.
+func (c *Cloud) Up(ctx context.Context) error {
+	if err := os.MkdirAll(c.file(), 0o700); err != nil {
+		return err
+	}
+	if _, err := c.load(); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{c.install, c.start, c.build, c.makeQueues, c.deploy, c.subscribe} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts what must run, and remembers it.
+func (c *Cloud) start(ctx context.Context) error {
+	if old := c.state; old.Stack != "" && old.Stack != c.config.Stack {
+		return fmt.Errorf("stack %s is up, in %s: `make local-down` first", old.Stack, c.file())
+	}
+	c.state.Stack = c.config.Stack
+	if c.config.Endpoint != "" {
+		c.state.Endpoint, c.state.Ours = c.config.Endpoint, false
+		c.note("using the emulator at %s", c.state.Endpoint)
+	} else if err := c.startEmulator(ctx); err != nil {
+		return err
+	}
+	if err := c.startServices(ctx); err != nil {
+		return err
+	}
+	return c.save()
+}
+
+// build builds the functions, for the processor of this machine.
+func (c *Cloud) build(ctx context.Context) error {
+	c.note("building the functions")
+	args := append([]string{"build", "--parallel", "--template-file", "template.yaml", "--build-dir", c.file("build"),
+		"--parameter-overrides"}, c.parameters()...)
+	if err := c.run(ctx, c.outside("CGO_ENABLED=0", `GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc "-ldflags=-s -w"`), c.tool("sam"), args...); err != nil {
+		return err
+	}
+	c.note("built")
+	return nil
+}
+
+// deploy makes or updates the stack.
+func (c *Cloud) deploy(ctx context.Context) error {
+	c.note("deploying the stack %s", c.config.Stack)
+	args := append([]string{"deploy", "--template-file", c.file("build", "template.yaml"), "--stack-name", c.config.Stack, "--resolve-s3",
+		"--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND", "--no-confirm-changeset", "--no-fail-on-empty-changeset",
+		"--parameter-overrides"}, c.parameters()...)
+	if err := c.run(ctx, c.outside(), c.tool("sam"), args...); err != nil {
+		return err
+	}
+	c.note("deployed")
+	return nil
+}
