@@ -60,7 +60,10 @@ func (c *DemoCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if g.JSON {
 		return errors.Join(json.NewEncoder(env.Stdout).Encode(outcome), err)
 	}
-	return errors.Join(outcome.Print(env.Stdout, c.Data), err)
+	return errors.Join(outcome.Print(env.Stdout,
+		"bin/triad dev --services --data "+c.Data+"   # in another terminal: the store of this run, services without faults",
+		"bin/triad list --state Error",
+		"bin/triad resubmit unreachable-1 && bin/triad watch unreachable-1"), err)
 }
 
 func (c *DemoCommand) samples() ([]byte, error) {

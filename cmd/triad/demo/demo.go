@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -198,7 +197,12 @@ func (d *demo) submitOne(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// services that hold effects of orders: all but the one that is only asked.
-func holders() []string {
-	return slices.DeleteFunc(remote.Names(), func(n string) bool { return n == "accounts" })
+// outcome holds everything against the samples.
+func (d *demo) outcome(ctx context.Context) (*Outcome, error) {
+	o, err := Judge(ctx, d.samples, d.services, world{d.client})
+	if o != nil {
+		o.Submitted, o.Again, o.Tasks = d.submitted.Load(), d.again.Load(), d.accepted.Load()
+		o.Seconds = time.Since(d.started).Seconds()
+	}
+	return o, err
 }

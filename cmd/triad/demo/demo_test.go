@@ -133,7 +133,7 @@ func TestEveryOrderIsHeldAgainstItsSample(t *testing.T) {
 		t.Errorf("progress without a terminal is %q, want plain lines", progress)
 	}
 	var summary strings.Builder
-	if err := o.Print(&summary, "run.db"); err != nil || !strings.Contains(summary.String(), "Every order ended as it must") {
+	if err := o.Print(&summary, "bin/triad list"); err != nil || !strings.Contains(summary.String(), "Every order ended as it must") {
 		t.Errorf("summary: %v\n%s", err, &summary)
 	}
 }
@@ -148,7 +148,7 @@ func TestAnOrderThatEndsOtherwiseFailsTheRun(t *testing.T) {
 		t.Errorf("progress on a terminal is %q, want one line drawn anew", progress)
 	}
 	var summary strings.Builder
-	if err := o.Print(&summary, "run.db"); err != nil || strings.Count(summary.String(), "WRONG:") != 2 {
+	if err := o.Print(&summary, "bin/triad list"); err != nil || strings.Count(summary.String(), "WRONG:") != 2 {
 		t.Errorf("summary: %v\n%s", err, &summary)
 	}
 }

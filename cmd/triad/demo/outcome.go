@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"triad/shared/api"
-	"triad/shared/api/client"
 	"triad/shared/remote"
 	"triad/shared/task"
 )
@@ -46,45 +45,88 @@ type GroupOutcome struct {
 	Slowest float64 `json:"slowest_s"`
 }
 
-// outcome holds everything against the samples.
-func (d *demo) outcome(ctx context.Context) (*Outcome, error) {
-	o := &Outcome{
-		Submitted: d.submitted.Load(), Again: d.again.Load(), Tasks: d.accepted.Load(),
-		Expected: len(d.samples.Unreadable), Seconds: time.Since(d.started).Seconds(),
-	}
-	holds, err := d.effects(ctx, o)
+// World is where the orders went, as Judge looks at it.
+type World interface {
+	// Fate is how an order fares.
+	Fate(ctx context.Context, id task.ID) (Fate, error)
+	// Alerts are what operators were told.
+	Alerts(ctx context.Context) ([]api.Alert, error)
+	// Rejected are the messages that were captured.
+	Rejected(ctx context.Context) ([]api.Rejected, error)
+	// Notices is how many different notices a response queue got.
+	Notices(ctx context.Context, queue string) (int, error)
+}
+
+// Fate is what became of an order.
+type Fate struct {
+	State task.State
+	// Reason says why, when it failed.
+	Reason string
+	// Attempts is the sum of the attempts of all steps.
+	Attempts int
+	// Took is the time from its creation to its end; 0 when it has not ended.
+	Took time.Duration
+}
+
+// Judge holds every order against its sample: its end, its effects at the
+// services, and what operators and applications were told. The error is
+// ErrUnexpected when something is otherwise; Outcome.Wrong then says what. The
+// caller knows, and fills in, what was submitted and how long it took.
+func Judge(ctx context.Context, s *Samples, services remote.Client, w World) (*Outcome, error) {
+	j := &judge{samples: s, services: services, world: w, o: &Outcome{Expected: len(s.Unreadable)}}
+	holds, err := j.effects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for i := range d.samples.Groups {
-		g := &d.samples.Groups[i]
-		o.Groups = append(o.Groups, GroupOutcome{Name: g.Name, About: g.About, Count: g.Count, Ends: g.Ends})
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		j.o.Groups = append(j.o.Groups, GroupOutcome{Name: g.Name, About: g.About, Count: g.Count, Ends: g.Ends})
 	}
-	for _, order := range d.samples.Orders {
-		if err := d.check(ctx, o, order, holds[string(order.ID)]); err != nil {
+	for _, order := range s.Orders {
+		if err := j.check(ctx, order, holds[string(order.ID)]); err != nil {
 			return nil, err
 		}
 	}
-	if err := d.told(ctx, o); err != nil {
+	if err := j.told(ctx); err != nil {
 		return nil, err
 	}
-	if len(o.Wrong) > 0 || len(o.Doubled) > 0 {
-		return o, ErrUnexpected
+	if len(j.o.Wrong) > 0 || len(j.o.Doubled) > 0 {
+		return j.o, ErrUnexpected
 	}
-	return o, nil
+	return j.o, nil
 }
 
-// effects asks the services what they hold, by order.
-func (d *demo) effects(ctx context.Context, o *Outcome) (map[string][]string, error) {
+// judge draws up an outcome.
+type judge struct {
+	samples  *Samples
+	services remote.Client
+	world    World
+	o        *Outcome
+}
+
+// wrong notes what is not as it must be.
+func (j *judge) wrong(format string, args ...any) {
+	j.o.Wrong = append(j.o.Wrong, fmt.Sprintf(format, args...))
+}
+
+// effects asks the services what they hold, by order. They may hold effects of
+// others.
+func (j *judge) effects(ctx context.Context) (map[string][]string, error) {
 	holds := map[string][]string{}
+	for _, order := range j.samples.Orders {
+		holds[string(order.ID)] = nil
+	}
 	for _, service := range holders() {
-		effects, err := d.services.Effects(ctx, service)
+		effects, err := j.services.Effects(ctx, service)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range effects {
+			if _, ours := holds[e.ID]; !ours {
+				continue
+			}
 			if e.Applied > 1 {
-				o.Doubled = append(o.Doubled, service+"/"+e.ID)
+				j.o.Doubled = append(j.o.Doubled, service+"/"+e.ID)
 			}
 			if e.Stands() {
 				holds[e.ID] = append(holds[e.ID], service)
@@ -92,94 +134,72 @@ func (d *demo) effects(ctx context.Context, o *Outcome) (map[string][]string, er
 		}
 	}
 	var err error
-	o.Services, err = d.services.Summary(ctx)
+	j.o.Services, err = j.services.Summary(ctx)
 	return holds, err
 }
 
 // check holds one order against its sample.
-func (d *demo) check(ctx context.Context, o *Outcome, order Order, holds []string) error {
-	t, err := d.client.Task(ctx, order.ID)
+func (j *judge) check(ctx context.Context, order Order, holds []string) error {
+	fate, err := j.world.Fate(ctx, order.ID)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(o.Groups, func(g GroupOutcome) bool { return g.Name == order.Group.Name })
-	g := &o.Groups[i]
-	for _, s := range t.Steps {
-		g.Attempts += s.Attempt
-	}
-	if t.EndedAt != 0 {
-		g.Slowest = max(g.Slowest, float64(t.EndedAt-t.CreatedAt)/1000)
-	}
+	i := slices.IndexFunc(j.o.Groups, func(g GroupOutcome) bool { return g.Name == order.Group.Name })
+	g := &j.o.Groups[i]
+	g.Attempts += fate.Attempts
+	g.Slowest = max(g.Slowest, fate.Took.Seconds())
 	want := slices.Sorted(slices.Values(order.Group.Holds))
 	slices.Sort(holds)
 	switch {
-	case t.State != order.Group.Ends:
-		o.Wrong = append(o.Wrong, fmt.Sprintf("%s is %s and must be %s: %s", t.ID, t.State, order.Group.Ends, t.Reason))
+	case fate.State != order.Group.Ends:
+		j.wrong("%s is %s and must be %s: %s", order.ID, fate.State, order.Group.Ends, fate.Reason)
 	case !slices.Equal(holds, want):
-		o.Wrong = append(o.Wrong, fmt.Sprintf("%s has effects at %v and must have them at %v", t.ID, holds, want))
+		j.wrong("%s has effects at %v and must have them at %v", order.ID, holds, want)
 	default:
 		g.AsExpected++
 	}
 	return nil
 }
 
-// told collects what operators and applications were told.
-func (d *demo) told(ctx context.Context, o *Outcome) error {
-	alerts, err := d.client.Alerts(ctx, 0, 100)
-	if err != nil {
+// told collects what operators and applications were told: an alert for each
+// order in Error, and two notices for each that named a response queue, that it
+// was received and how it ended.
+func (j *judge) told(ctx context.Context) (err error) {
+	if j.o.Alerts, err = j.world.Alerts(ctx); err != nil {
 		return err
 	}
-	o.Alerts = alerts.Alerts
-	failed := 0
-	for _, order := range d.samples.Orders {
+	if j.o.Rejected, err = j.world.Rejected(ctx); err != nil {
+		return err
+	}
+	failed, notices := 0, map[string]int{}
+	for _, order := range j.samples.Orders {
 		if order.Group.Ends == task.Error {
 			failed++
 		}
-	}
-	if len(o.Alerts) != failed {
-		o.Wrong = append(o.Wrong, fmt.Sprintf("there are %d alerts and must be %d: one for each order in Error", len(o.Alerts), failed))
-	}
-	rejected, err := d.client.Rejected(ctx, 0, 100)
-	if err != nil {
-		return err
-	}
-	o.Rejected = rejected.Rejected
-	if len(o.Rejected) != o.Expected {
-		o.Wrong = append(o.Wrong, fmt.Sprintf("there are %d rejected messages and must be %d", len(o.Rejected), o.Expected))
-	}
-	return d.notices(ctx, o)
-}
-
-// notices counts them: each order that named a response queue was told twice,
-// that it was received and how it ended.
-func (d *demo) notices(ctx context.Context, o *Outcome) error {
-	want := map[string]int{}
-	for _, order := range d.samples.Orders {
 		if order.ResponseQueue != "" {
-			want[order.ResponseQueue] += 2
+			notices[order.ResponseQueue] += 2
 		}
 	}
-	for name, n := range want {
-		got, err := countNotices(ctx, d.client, name)
+	if len(j.o.Alerts) != failed {
+		j.wrong("there are %d alerts and must be %d: one for each order in Error", len(j.o.Alerts), failed)
+	}
+	if len(j.o.Rejected) != j.o.Expected {
+		j.wrong("there are %d rejected messages and must be %d", len(j.o.Rejected), j.o.Expected)
+	}
+	for name, want := range notices {
+		got, err := j.world.Notices(ctx, name)
 		if err != nil {
-			return err
+			return fmt.Errorf("reading the notices of %s: %w", name, err)
 		}
-		if o.Notices += got; got != n {
-			o.Wrong = append(o.Wrong, fmt.Sprintf("response queue %s has %d notices and must have %d", name, got, n))
+		if j.o.Notices += got; got != want {
+			j.wrong("response queue %s has %d notices and must have %d", name, got, want)
 		}
 	}
 	return nil
 }
 
-func countNotices(ctx context.Context, c *client.Client, queue string) (n int, err error) {
-	for after := int64(0); ; {
-		page, err := c.Notices(ctx, queue, after, 1000, 0)
-		if err != nil {
-			return 0, fmt.Errorf("reading the notices of %s: %w", queue, err)
-		}
-		n += len(page.Notices)
-		if after = page.Next; page.Next == 0 {
-			return n, nil
-		}
-	}
+// holders are the services that hold effects of orders: all but the one that is
+// only asked.
+func holders() []string {
+	return slices.DeleteFunc(remote.Names(), func(n string) bool { return n == "accounts" })
 }

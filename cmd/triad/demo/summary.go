@@ -8,9 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the outcome for people, and what to try next with the store that
-// it left in data.
-func (o *Outcome) Print(w io.Writer, data string) error {
+// Print writes the outcome for people, and what to try next: a command each.
+func (o *Outcome) Print(w io.Writer, next ...string) error {
 	p := &printer{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	p.line("\nSAMPLE\tORDERS\tEND\tAS IT MUST\tATTEMPTS OF STEPS\tSLOWEST\tWHAT HAPPENED")
 	for _, g := range o.Groups {
@@ -33,7 +32,10 @@ func (o *Outcome) Print(w io.Writer, data string) error {
 		p.line("  %s", a.Subject)
 	}
 	o.verdict(p)
-	p.next(data)
+	p.line("\nTry next:\n")
+	for _, command := range next {
+		p.line("  %s", command)
+	}
 	p.flush()
 	return p.err
 }
@@ -44,17 +46,6 @@ func (o *Outcome) verdict(p *printer) {
 	}
 	if len(o.Wrong)+len(o.Doubled) == 0 {
 		p.line("\nEvery order ended as it must, in %.0f s.", o.Seconds)
-	}
-}
-
-func (p *printer) next(data string) {
-	p.line("\nTry next, with the store that this run left:\n")
-	for _, command := range []string{
-		"bin/triad dev --services --data " + data + "   # in another terminal: services without faults",
-		"bin/triad list --state Error",
-		"bin/triad resubmit unreachable-1 && bin/triad watch unreachable-1",
-	} {
-		p.line("  %s", command)
 	}
 }
 
