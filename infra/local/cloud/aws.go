@@ -61,30 +61,18 @@ func (c *Cloud) QueueURL(ctx context.Context, name string) (string, error) {
 	return *found.QueueUrl, nil
 }
 
-// Outputs of a stack, by name: of this one, or of the nested one that it knows by
-// a logical id.
-func (c *Cloud) Outputs(ctx context.Context, nested string) (map[string]string, error) {
-	name := c.config.Stack
-	if nested != "" {
-		var of struct {
-			StackResources []struct{ PhysicalResourceID string }
-		}
-		err := c.AWS(ctx, &of, "cloudformation", "describe-stack-resources", "--stack-name", name, "--logical-resource-id", nested)
-		if err != nil || len(of.StackResources) != 1 {
-			return nil, fmt.Errorf("looking for %s in stack %s: found %d: %w", nested, name, len(of.StackResources), err)
-		}
-		name = of.StackResources[0].PhysicalResourceID
-	}
+// Outputs of the stack, by name.
+func (c *Cloud) Outputs(ctx context.Context) (map[string]string, error) {
 	var found struct {
 		Stacks []struct {
 			Outputs []struct{ OutputKey, OutputValue string }
 		}
 	}
-	if err := c.AWS(ctx, &found, "cloudformation", "describe-stacks", "--stack-name", name); err != nil {
+	if err := c.AWS(ctx, &found, "cloudformation", "describe-stacks", "--stack-name", c.config.Stack); err != nil {
 		return nil, err
 	}
 	if len(found.Stacks) != 1 {
-		return nil, fmt.Errorf("looking for stack %s: found %d", name, len(found.Stacks))
+		return nil, fmt.Errorf("looking for stack %s: found %d", c.config.Stack, len(found.Stacks))
 	}
 	outputs := map[string]string{}
 	for _, o := range found.Stacks[0].Outputs {

@@ -146,6 +146,11 @@ func (c *Cloud) Emulator() (r process.Record, found bool, err error) {
 	return process.Load(c.file(emulatorRecord))
 }
 
+// Repository is the path of a file of the repository.
+func (c *Cloud) Repository(elements ...string) string {
+	return filepath.Join(append([]string{c.config.Root}, elements...)...)
+}
+
 // file is the path of a file of the state.
 func (c *Cloud) file(elements ...string) string {
 	return filepath.Join(append([]string{c.config.Root, ".local", "cloud", c.config.Folder}, elements...)...)

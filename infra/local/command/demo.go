@@ -1,7 +1,45 @@
 package command
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
 
-type demoCommand struct{}
+	"triad/events"
+	"triad/infra/local/cloud"
+	"triad/infra/local/orders"
+)
 
-func (*demoCommand) Run(_ context.Context, _ Env) error { return nil }
+type demoCommand struct {
+	Limit time.Duration `default:"5m" help:"How long the orders may take (${default})."`
+}
+
+// Run shows the job on a cloud that is up, and fails when an order ends otherwise
+// than its sample says.
+func (c *demoCommand) Run(ctx context.Context, env Env) error {
+	config, err := env.config("")
+	if err != nil {
+		return err
+	}
+	local, err := cloud.Open(config)
+	if err != nil {
+		return err
+	}
+	if _, err := local.Status(ctx); err != nil {
+		return err
+	}
+	samples, err := events.FS.ReadFile("samples.yaml")
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(env.Stdout, "Orders go through the functions; the services fail, hang and refuse on purpose.")
+	outcome, err := orders.Show(ctx, orders.Config{Cloud: local, Samples: string(samples), Limit: c.Limit, Out: env.Stderr})
+	if outcome == nil {
+		return err
+	}
+	return errors.Join(outcome.Print(env.Stdout,
+		"go run ./infra/local status    # what waits in the queues: here also the rejected messages and the notices",
+		".local/cloud/venv/bin/aws --endpoint-url "+local.Endpoint()+" logs tail /aws/lambda/"+local.Stack()+"-scheduler",
+		"make local-down"), err)
+}
