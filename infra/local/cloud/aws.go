@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,21 +21,27 @@ import (
 func (c *Cloud) AWS(ctx context.Context, out any, words ...string) error {
 	// The endpoint is said twice: for SQS this aws ignores the environment.
 	args := append([]string{"--endpoint-url", c.state.Endpoint, "--output", "json"}, words...)
-	cmd := exec.CommandContext(ctx, c.tool("aws"), args...)
-	cmd.Env = c.outside()
+	text, err := c.output(ctx, c.tool("aws"), args...)
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(text), out); err != nil {
+		return fmt.Errorf("reading what aws %s %s printed: %w", words[0], words[1], err)
+	}
+	return nil
+}
+
+// output runs a program and returns what it prints.
+func (c *Cloud) output(ctx context.Context, path string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env = c.config.Root, c.outside()
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	text, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("running aws %s: %w: %s", strings.Join(words[:min(2, len(words))], " "), err, strings.TrimSpace(said.String()))
+		return "", fmt.Errorf("running %s %s: %w: %s", filepath.Base(path), strings.Join(args, " "), err, strings.TrimSpace(said.String()))
 	}
-	if out == nil {
-		return nil
-	}
-	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("reading what aws %s %s printed: %w", words[0], words[1], err)
-	}
-	return nil
+	return string(text), nil
 }
 
 func (c *Cloud) sdk() aws.Config {
