@@ -62,7 +62,7 @@ func deploy(t *testing.T) *deployment {
 	d.Cloud, err = cloud.New(cloud.Config{
 		Root: root, Stack: "triad-test", Folder: "test", Out: d.out,
 		Between:    func(emulator string) (string, error) { return d.listen(t, emulator) },
-		Parameters: map[string]string{"SchedulerConcurrency": "4", "AgentConcurrency": "4", "Shards": "4"},
+		Parameters: map[string]string{"SchedulerConcurrency": "5", "AgentConcurrency": "5", "Shards": "4"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func (d *deployment) show(t *testing.T, file string) *demo.Outcome {
 }
 
 // testOrders: faults of all kinds, while two Supervisors at a time compete for
-// what they find, and up to four Schedulers for the queue.
+// what they find, and up to five Schedulers for the queue.
 func (d *deployment) testOrders(t *testing.T) {
 	stop := d.supervisors(t)
 	defer stop()

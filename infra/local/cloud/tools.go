@@ -54,14 +54,20 @@ func (c *Cloud) run(ctx context.Context, env []string, path string, args ...stri
 	return nil
 }
 
-// tail is the end of a log.
+// tail is the end of a log. Of a line that was written over and over, it is the
+// last.
 func tail(file string) string {
-	const most = 4_000
+	const most = 30 // lines
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSpace(string(text[max(0, len(text)-most):]))
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines = lines[max(0, len(lines)-most):]
+	for i, line := range lines {
+		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // outside is the environment of a tool: that of this program but for what it
