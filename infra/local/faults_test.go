@@ -1,14 +1,12 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"net/http"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,60 +14,9 @@ import (
 
 	"triad/infra/local/orders"
 	"triad/shared/queue"
+	"triad/shared/remote"
 	"triad/shared/task"
 )
-
-// door lets calls of functions through to the emulator, but for the one that a
-// test waits for: on that a function is killed in the middle of its work.
-type door struct {
-	behind http.Handler
-	trap   atomic.Pointer[trap]
-}
-
-// trap is sprung by the first call that it fits.
-type trap struct {
-	fits   func(target, userAgent, body string) bool
-	spring func()
-	once   sync.Once
-	sprung atomic.Bool
-}
-
-// ServeHTTP passes a call on, unless it springs the trap: then it never reaches
-// the emulator, and its caller is dead.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if t := d.trap.Load(); t != nil && !t.sprung.Load() {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		if t.fits(r.Header.Get("X-Amz-Target"), r.UserAgent(), string(body)) {
-			t.once.Do(func() { t.spring(); t.sprung.Store(true) })
-			panic(http.ErrAbortHandler) // no answer
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	d.behind.ServeHTTP(w, r)
-}
-
-// kill kills every process of a function, and returns how many there were.
-func (d *deployment) kill(t *testing.T, function string) (n int) {
-	emulator, found, err := d.Emulator()
-	if err != nil || !found {
-		t.Errorf("finding the emulator: %v, %v", found, err)
-		return 0
-	}
-	all, err := emulator.Environment("AWS_LAMBDA_FUNCTION_NAME")
-	if err != nil {
-		t.Error(err)
-	}
-	for pid, name := range all {
-		if name == d.Stack()+"-"+function && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			n++
-		}
-	}
-	return n
-}
 
 // visible sets how long a queue hides a message that was received: redelivery is
 // waited for here, and on AWS it may take its time.
@@ -84,28 +31,92 @@ func (d *deployment) visible(t *testing.T, name, seconds string) {
 	}
 }
 
-// testKilled kills every Scheduler with kill -9 at the moment when one of them has
-// committed and is about to send: its batch comes again, and what it had
-// committed is sent then. No deadline is near, so no Supervisor helps.
+// testKilled kills every Scheduler at the moment when one of them has committed
+// and is about to send: its batch comes again, and what it had committed is sent
+// then. No deadline is near, so no Supervisor helps.
 func (d *deployment) testKilled(t *testing.T) {
 	d.visible(t, queue.Scheduler, "8")
-	var killed atomic.Int64
-	d.door.trap.Store(&trap{
-		fits: func(target, userAgent, body string) bool {
-			return strings.HasPrefix(target, "AmazonSQS.SendMessage") && strings.Contains(userAgent, "app/triad-scheduler") &&
-				strings.Contains(body, queue.AgentQueue("payment")) && strings.Contains(body, "patient-")
-		},
-		spring: func() { killed.Store(int64(d.kill(t, "scheduler"))) },
+	killed := d.killAt(t, func(c call) bool {
+		return c.function == "scheduler" && strings.HasPrefix(c.operation, "SendMessage") &&
+			strings.Contains(c.body, queue.AgentQueue("payment")) && strings.Contains(c.body, "patient-")
 	})
-	defer d.door.trap.Store(nil)
 	o := d.show(t, "patient.yaml")
-	if killed.Load() == 0 {
+	n := killed()
+	if n == 0 {
 		t.Error("no Scheduler was killed: none was met between its commit and its send")
 	}
 	if attempts, want := o.Groups[0].Attempts, 3*o.Groups[0].Count; attempts != want {
 		t.Errorf("the steps took %d attempts, want %d: redelivery starts none", attempts, want)
 	}
-	t.Logf("killed %d Schedulers; the slowest order took %.0f s", killed.Load(), o.Groups[0].Slowest)
+	t.Logf("killed %d Schedulers; the slowest order took %.0f s", n, o.Groups[0].Slowest)
+}
+
+// testKilledSubmission kills the Submission when it has made a task and sent its
+// request, but not the wake-up that ends the task's timer. The submission comes
+// again, and does what nobody else would: here the task ends in Error with it.
+func (d *deployment) testKilledSubmission(t *testing.T) {
+	defer d.cut("supervisor")()
+	d.visible(t, queue.Submissions, "4")
+	id := task.ID("hopeless-" + strings.Repeat("x", 100))
+	killed := d.killAt(t, func(c call) bool {
+		return c.function == "submission" && strings.HasPrefix(c.operation, "SendMessage") &&
+			strings.Contains(c.body, "-"+queue.Scheduler) && strings.Contains(c.body, string(id))
+	})
+	w := d.submit(t, map[task.ID]string{id: `"workflow": "hopeless", "responseQueue": "shop"`})
+	d.awaitStates(t, w, map[task.ID]task.State{id: task.Error})
+	if killed() == 0 {
+		t.Error("no Submission was killed")
+	}
+	await(t, "alerted", time.Minute, func() (bool, error) {
+		alerts, err := w.Alerts(t.Context())
+		return len(alerts) == 1, err
+	})
+}
+
+// testClosed: notices for a response queue that is allowed and not there are
+// captured, whoever would send them, and hold up nothing.
+func (d *deployment) testClosed(t *testing.T) {
+	services := remote.Client{BaseURL: d.Services()}
+	if err := services.SetFaults(t.Context(), "shipping", remote.Faults{Rules: []remote.Rule{{Match: "strict-*", Hang: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	w := d.submit(t, map[task.ID]string{
+		"patient-closed": `"workflow": "patient", "responseQueue": "closed"`,
+		"strict-closed":  `"workflow": "strict", "responseQueue": "closed"`,
+	})
+	stop := d.supervisors(t)
+	d.awaitStates(t, w, map[task.ID]task.State{"patient-closed": task.Processed, "strict-closed": task.Error})
+	stop()
+	await(t, "four notices captured", time.Minute, func() (bool, error) {
+		found, err := w.Rejected(t.Context())
+		return len(found) == 4, err
+	})
+}
+
+// submit enqueues orders that are empty, each with the fields given.
+func (d *deployment) submit(t *testing.T, fields map[task.ID]string) *orders.World {
+	t.Helper()
+	w, err := orders.Open(t.Context(), d.Cloud, slices.Collect(maps.Keys(fields)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies []string
+	for id, more := range fields {
+		bodies = append(bodies, `{"id": "`+string(id)+`", "order": {}, `+more+`}`)
+	}
+	if err := orders.Enqueue(t.Context(), d.Cloud, queue.Submissions, bodies, nil); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// awaitStates waits until orders are in the states that they must end in.
+func (d *deployment) awaitStates(t *testing.T, w *orders.World, want map[task.ID]task.State) {
+	t.Helper()
+	await(t, fmt.Sprint(want), time.Minute, func() (bool, error) {
+		states, err := w.States(t.Context())
+		return maps.Equal(states, want), err
+	})
 }
 
 // supervisors invokes the Supervisor twice at the same time, again and again,
@@ -174,15 +185,9 @@ func (d *deployment) testUnreadable(t *testing.T) {
 // and the order comes to its end.
 func (d *deployment) testRedrive(t *testing.T) {
 	const id = "forgotten-1"
-	world, err := orders.Open(t.Context(), d.Cloud, []task.ID{id})
-	if err != nil {
-		t.Fatal(err)
-	}
 	d.visible(t, queue.Submissions, "1")
 	mend := d.breakFunction(t, "submission")
-	if err := orders.Enqueue(t.Context(), d.Cloud, queue.Submissions, []string{`{"id": "` + id + `", "workflow": "patient", "order": {}}`}, nil); err != nil {
-		t.Fatal(err)
-	}
+	w := d.submit(t, map[task.ID]string{id: `"workflow": "patient"`})
 	await(t, "a dead letter", time.Minute, func() (bool, error) {
 		depths, err := d.Queues(t.Context())
 		for _, q := range depths {
@@ -197,10 +202,7 @@ func (d *deployment) testRedrive(t *testing.T) {
 	if err != nil || !strings.Contains(said, "1 moved back") {
 		t.Fatalf("redriving: %v; it said %q", err, said)
 	}
-	await(t, "processed", time.Minute, func() (bool, error) {
-		states, err := world.States(t.Context())
-		return states[id] == task.Processed, err
-	})
+	d.awaitStates(t, w, map[task.ID]task.State{id: task.Processed})
 }
 
 // breakFunction takes a variable away from a function, and returns what gives it

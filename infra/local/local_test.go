@@ -21,6 +21,9 @@ import (
 
 var deployed = flag.Bool("deployed", false, "build the functions, deploy them to an emulator of AWS, and put orders through them")
 
+// queueARN is how the ARN of every queue of the stack begins.
+const queueARN = "arn:aws:sqs:" + cloud.Region + ":" + cloud.Account + ":triad-test-"
+
 // limit is how long one set of orders may take.
 const limit = 4 * time.Minute
 
@@ -37,6 +40,8 @@ func TestTheFunctions(t *testing.T) {
 	d := deploy(t)
 	t.Run("200 orders come to their ends", d.testOrders)
 	t.Run("killed Schedulers are made up for by redelivery", d.testKilled)
+	t.Run("so is a killed Submission", d.testKilledSubmission)
+	t.Run("notices for a queue that is not there are captured", d.testClosed)
 	t.Run("what can't be read is captured", d.testUnreadable)
 	t.Run("a dead letter is redriven", d.testRedrive)
 	t.Run("each role may do what its function does, and nothing else", d.testPrivilege)
@@ -61,8 +66,11 @@ func deploy(t *testing.T) *deployment {
 	d := &deployment{out: os.Stderr}
 	d.Cloud, err = cloud.New(cloud.Config{
 		Root: root, Stack: "triad-test", Folder: "test", Out: d.out,
-		Between:    func(emulator string) (string, error) { return d.listen(t, emulator) },
-		Parameters: map[string]string{"SchedulerConcurrency": "5", "AgentConcurrency": "5", "Shards": "4"},
+		Between: func(emulator string) (string, error) { return d.listen(t, emulator) },
+		Parameters: map[string]string{
+			"SchedulerConcurrency": "5", "AgentConcurrency": "5", "Shards": "4",
+			"ResponseQueueArns": queueARN + "shop," + queueARN + "fleet," + queueARN + "closed",
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +133,9 @@ func (d *deployment) show(t *testing.T, file string) *demo.Outcome {
 // testOrders: faults of all kinds, while two Supervisors at a time compete for
 // what they find, and up to five Schedulers for the queue.
 func (d *deployment) testOrders(t *testing.T) {
+	for _, function := range []string{"submission", "scheduler", "supervisor"} {
+		d.gap(function)
+	}
 	stop := d.supervisors(t)
 	defer stop()
 	o := d.show(t, "orders.yaml")
