@@ -1,8 +1,10 @@
 package triad_test
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -276,6 +278,33 @@ func TestEachRuleCanFail(t *testing.T) {
 	for name := range mutations {
 		if rules[name] == nil {
 			t.Errorf("mutations of %q, which is no rule", name)
+		}
+	}
+}
+
+// TestTheBillIsOfThisTemplate: what the document says a deployment costs idle is
+// counted of as many queues and alarms as the template has.
+func TestTheBillIsOfThisTemplate(t *testing.T) {
+	t.Parallel()
+	all := load(t)
+	queues, alarms := 0, 0
+	for file := range all {
+		times := 1
+		if file == queueFile {
+			times = len(all.stacks(queueFile))
+			queues = times
+		}
+		alarms += times * len(all.resources(file, "AWS::CloudWatch::Alarm"))
+	}
+	bill, err := os.ReadFile("docs/cost.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		fmt.Sprintf("polling by event sources: %d queues", queues), fmt.Sprintf("alarms: %d alarms", alarms),
+	} {
+		if !strings.Contains(string(bill), line) {
+			t.Errorf("docs/cost.md does not say %q: count again, with the defaults of infra/cost corrected", line)
 		}
 	}
 }

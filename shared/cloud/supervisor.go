@@ -11,7 +11,9 @@ import (
 	"triad/shared/queue"
 	"triad/shared/queue/sqsqueue"
 	"triad/shared/settings"
+	"triad/shared/store"
 	"triad/shared/supervisor"
+	"triad/shared/task"
 	"triad/shared/telemetry/emf"
 	"triad/shared/trigger"
 )
@@ -34,7 +36,8 @@ func Supervisor(ctx context.Context, env function.Environment) (trigger.Function
 	client := newMessages(f.AWS())
 	w := &watch{
 		supervisor: supervisor.New(supervisor.Config{Engine: c.Engine, Shards: f.Settings.Shards, Guard: guard}),
-		room:       c.room(), period: f.Settings.Sweep, metrics: f.Metrics,
+		store:      c.Store, shards: f.Settings.Shards,
+		room: c.room(), period: f.Settings.Sweep, metrics: f.Metrics,
 		ticks: sqsqueue.New(client, f.Settings.Queue("ticks"), sqsqueue.Config{}),
 	}
 	return trigger.NewTicks(trigger.TickConfig{Tick: w.tick, After: f.Flush, Logger: f.Logger}), nil
@@ -43,6 +46,8 @@ func Supervisor(ctx context.Context, env function.Environment) (trigger.Function
 // watch is the Supervisor at its ticks.
 type watch struct {
 	supervisor *supervisor.Supervisor
+	store      store.Store
+	shards     int
 	room       *room
 	period     time.Duration
 	metrics    *emf.Metrics
@@ -63,10 +68,26 @@ func (w *watch) tick(ctx context.Context, scheduled bool) error {
 		failed = append(failed, err)
 		more = report.More && err == nil
 	}
-	if _, err := w.supervisor.Admit(ctx, w.room.left(ctx)); err != nil {
+	if err := w.admit(ctx); err != nil {
 		failed = append(failed, fmt.Errorf("bringing back held tasks: %w", err))
 	}
 	return errors.Join(failed...)
+}
+
+// admit brings back held tasks when there are any: only then are the queues asked
+// for how much room there is, which is billed.
+func (w *watch) admit(ctx context.Context) error {
+	for shard := range w.shards {
+		page, err := w.store.Due(ctx, store.DueQuery{Shard: task.HeldShard(shard), Before: task.At(time.Now()), Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(page.Rows) > 0 {
+			_, err := w.supervisor.Admit(ctx, w.room.left(ctx))
+			return err
+		}
+	}
+	return nil
 }
 
 // ahead sends the ticks between this event of the schedule and the next.
