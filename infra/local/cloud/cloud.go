@@ -24,7 +24,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -191,7 +190,7 @@ func (c *Cloud) parameters() []string {
 		arns = append(arns, c.QueueARN(q))
 	}
 	all := map[string]string{
-		"LambdaArchitecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
+		"LambdaArchitecture": architecture(),
 		"ServicesUrl":        c.servicesForFunctions(),
 		"ResponseQueueArns":  strings.Join(arns, ","),
 		"SweepSeconds":       "5",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 )
 
 // Up brings the cloud up: tools, emulator, services, functions, queues. What runs
@@ -46,13 +47,19 @@ func (c *Cloud) start(ctx context.Context) error {
 // build builds the functions, for the processor of this machine.
 func (c *Cloud) build(ctx context.Context) error {
 	c.note("building the functions")
-	args := append([]string{"build", "--parallel", "--template-file", "template.yaml", "--build-dir", c.file("build"),
-		"--parameter-overrides"}, c.parameters()...)
-	if err := c.run(ctx, c.outside("CGO_ENABLED=0", `GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc "-ldflags=-s -w"`), c.tool("sam"), args...); err != nil {
-		return err
+	err := c.run(ctx, c.outside(), "make", "--no-print-directory", "functions", "BUILD="+c.file("build"), "ARCHITECTURE="+architecture())
+	if err == nil {
+		c.note("built")
 	}
-	c.note("built")
-	return nil
+	return err
+}
+
+// architecture is this machine's processor, as Lambda calls it.
+func architecture() string {
+	if runtime.GOARCH == "amd64" {
+		return "x86_64"
+	}
+	return runtime.GOARCH
 }
 
 // deploy makes or updates the stack.
