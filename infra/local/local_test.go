@@ -30,8 +30,8 @@ const limit = 4 * time.Minute
 
 // TestTheFunctions builds and deploys template.yaml to a MiniStack of its own and
 // puts orders through the real functions, whatever happens to them. The parts
-// come one after the other on the same deployment; the last judges the roles by
-// all calls that the functions made until then.
+// come one after the other on the same deployment; one judges the roles by all
+// calls that the functions made until then.
 //
 // It takes minutes, so `make local-test` asks for it; .ci/run does, too.
 func TestTheFunctions(t *testing.T) {
@@ -45,8 +45,8 @@ func TestTheFunctions(t *testing.T) {
 	t.Run("notices for a queue that is not there are captured", d.testClosed)
 	t.Run("what can't be read is captured", d.testUnreadable)
 	t.Run("a dead letter is redriven", d.testRedrive)
-	t.Run("the stack goes to an emulator that runs already, too", d.testElsewhere)
 	t.Run("each role may do what its function does, and nothing else", d.testPrivilege)
+	t.Run("the stack goes to an emulator that runs already, too", d.testElsewhere)
 }
 
 // deployment is the stack under test.

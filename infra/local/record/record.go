@@ -60,6 +60,12 @@ func New(target *url.URL) *Recorder {
 			p.Out.Host = p.In.Host // it is part of what was signed
 		},
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+		ErrorHandler: func(w http.ResponseWriter, in *http.Request, err error) {
+			if in.Context().Err() == nil { // else the function has gone, and that is its right
+				r.fault(fmt.Errorf("passing a call on: %w", err))
+			}
+			w.WriteHeader(http.StatusBadGateway)
+		},
 	}
 	return r
 }
