@@ -76,6 +76,7 @@ func (m *monitor) check(o observation) error {
 		{"S10 alerts", m.alerts},
 		{"notices", m.notices},
 		{"S1 index", m.index},
+		{"what a record shows by itself", m.verified},
 		{"wake-ups", m.wakes},
 	}
 	if o.d.Changed {
@@ -111,6 +112,14 @@ func (m *monitor) unchanged(o observation) error {
 func (m *monitor) version(o observation) error {
 	if o.d.Changed && o.is.Version != o.was.Version+1 || o.is.Version != m.commits {
 		return fmt.Errorf("version %d after %d, in commit %d", o.is.Version, o.was.Version, m.commits)
+	}
+	return nil
+}
+
+// verified: no record that Decide makes looks damaged to Verify.
+func (m *monitor) verified(o observation) error {
+	if faults := task.Verify(m.w, o.is, o.now); o.d.Changed && len(faults) > 0 {
+		return fmt.Errorf("%v", faults)
 	}
 	return nil
 }
