@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		client, config := tables(t)
 		s := dynamostore.New(client, config)
-		return storetest.Harness{Store: s, Definitions: s, Reopen: func(t *testing.T) storetest.Harness {
+		return storetest.Harness{Store: s, Definitions: s, Walker: dynamostore.NewWalker(client, config), Reopen: func(t *testing.T) storetest.Harness {
 			s := dynamostore.New(dial(t, nil), config)
 			return storetest.Harness{Store: s, Definitions: s}
 		}}

@@ -34,6 +34,7 @@ type Store struct {
 
 var (
 	_ store.Store  = (*Store)(nil)
+	_ store.Walker = (*Store)(nil)
 	_ store.Ledger = (*Store)(nil)
 	_ store.Mail   = (*Store)(nil)
 )

@@ -11,6 +11,6 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(*testing.T) storetest.Harness {
 		s := memstore.New()
-		return storetest.Harness{Store: s, Ledger: s, KeepsTold: true}
+		return storetest.Harness{Store: s, Ledger: s, Walker: s, KeepsTold: true}
 	})
 }

@@ -26,7 +26,7 @@ func TestConformanceWithoutMemory(t *testing.T) {
 func harness(t *testing.T, path string, config sqlitestore.Config) storetest.Harness {
 	t.Helper()
 	s := open(t, path, config)
-	return storetest.Harness{Store: s, Ledger: s, KeepsTold: true, Reopen: func(t *testing.T) storetest.Harness {
+	return storetest.Harness{Store: s, Ledger: s, Walker: s, KeepsTold: true, Reopen: func(t *testing.T) storetest.Harness {
 		t.Helper()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

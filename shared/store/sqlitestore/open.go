@@ -30,6 +30,7 @@ type Store struct {
 
 var (
 	_ store.Store  = (*Store)(nil)
+	_ store.Walker = (*Store)(nil)
 	_ store.Ledger = (*Store)(nil)
 	_ store.Mail   = (*Store)(nil)
 )
@@ -64,31 +65,11 @@ func (s *Store) start(ctx context.Context) (err error) {
 	if s.reads, err = openReads(ctx, s.path, s.config.Readers); err != nil {
 		return err
 	}
-	if err := s.reads.check(ctx, s.path); err != nil {
+	if err := s.checkSmall(ctx); err != nil {
 		return err
 	}
 	s.writes, err = startWriter(ctx, s)
 	return err
-}
-
-// checkedBytes is the largest file whose structure is checked when it is
-// opened: that takes up to a second or so. Damage in a larger one shows when it
-// is read.
-const checkedBytes = 64 << 20
-
-// check looks for damage in the structure of a small file.
-func (r *reads) check(ctx context.Context, path string) error {
-	if file, err := os.Stat(path); err != nil || file.Size() > checkedBytes {
-		return err
-	}
-	var found string
-	if err := r.db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
-		return err
-	}
-	if found != "ok" {
-		return fmt.Errorf("%w: restore %s from a backup: %s", store.ErrDamaged, path, found)
-	}
-	return nil
 }
 
 // Close waits for the operations that were handed over, copies the WAL into the

@@ -32,6 +32,8 @@ type Harness struct {
 	// Definitions is the part of a ledger that keeps definitions. Defaults to
 	// Ledger; nil when the implementation has neither.
 	Definitions Definitions
+	// Walker is nil when the implementation has none.
+	Walker store.Walker
 	// KeepsTold is true when Ledger.Mail returns the notices and alerts of a
 	// Change.
 	KeepsTold bool
@@ -57,6 +59,9 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"create": createTests, "commit": commitTests, "content": contentTests,
 		"due": dueTests, "list": listTests,
 		"definitions": definitionTests, "ledger": ledgerTests, "told": toldTests,
+	}
+	if open(t).Walker != nil {
+		groups["walk"] = walkTests
 	}
 	for group, tests := range groups {
 		t.Run(group, func(t *testing.T) {
