@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"triad/shared/doctor"
 	"triad/shared/operator"
 	"triad/shared/queue"
 	"triad/shared/store"
@@ -40,6 +41,11 @@ type Kept interface {
 	Mail() store.Mail
 }
 
+// Doctor examines a deployment; *doctor.Doctor is one.
+type Doctor interface {
+	Examine(ctx context.Context, o doctor.Options) (doctor.Report, error)
+}
+
 // Config makes the handler. Submit, Operate, Store and Ledger are required.
 type Config struct {
 	Submit  Submitter
@@ -53,6 +59,11 @@ type Config struct {
 	// Ready says what keeps the engine from working, for GET /healthz. Defaults
 	// to nothing.
 	Ready func() error
+	// Doctor examines the deployment. Defaults to answering 404.
+	Doctor Doctor
+	// Findings is how many things were found wrong at the last routine
+	// examination. Defaults to none.
+	Findings func() int
 	// Full reports that no submission can be taken now, and when to try again.
 	// It is asked for every submission, so it has to be cheap. Defaults to
 	// never.

@@ -200,25 +200,3 @@ func (s *server) listAlerts(w http.ResponseWriter, r *http.Request) error {
 	})
 	return nil
 }
-
-// health serves GET /healthz.
-func (s *server) health(w http.ResponseWriter, _ *http.Request) error {
-	if s.Ready != nil {
-		if err := s.Ready(); err != nil {
-			f := failf(http.StatusServiceUnavailable, CodeNotReady, "", "the engine does not work now: %s", err)
-			f.retryAfter = time.Second
-			return f
-		}
-	}
-	writeJSON(w, http.StatusOK, Health{Status: "ok"})
-	return nil
-}
-
-// metrics serves GET /metrics.
-func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
-	if s.Metrics == nil {
-		return failf(http.StatusNotFound, CodeNotFound, "", "this server has no metrics")
-	}
-	s.Metrics.ServeHTTP(w, r)
-	return nil
-}

@@ -96,6 +96,7 @@ func TestDocumentHasEveryFieldAndNoOther(t *testing.T) {
 		"RejectedPage": api.RejectedPage{}, "Correction": api.Correction{}, "Taken": api.Taken{}, "Notice": api.Notice{},
 		"NoticePage": api.NoticePage{}, "Alert": api.Alert{}, "AlertPage": api.AlertPage{}, "Health": api.Health{},
 		"ErrorBody": api.ErrorBody{}, "Failure": api.Failure{},
+		"Examination": api.Examination{}, "Check": api.Check{}, "Finding": api.Finding{},
 	}
 	for name, schema := range doc.Components.Schemas {
 		if len(schema.Properties) == 0 {
@@ -172,6 +173,8 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		"/v1/queues/shop/notices": "NoticePage",
 		"/v1/alerts":              "AlertPage",
 		"/healthz":                "Health",
+		"/v1/doctor":              "Examination",
+		"/v1/doctor?full=true":    "Examination",
 	} {
 		w := serve(d, request("GET", target, ""))
 		fits("GET "+target, "#/components/schemas/"+schema, w.Body.Bytes())

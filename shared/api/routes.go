@@ -30,6 +30,7 @@ var routes = [...]struct {
 	{Route{"GET", "/v1/queues/{queue}/notices"}, (*server).listNotices},
 	{Route{"DELETE", "/v1/queues/{queue}/notices/{seq}"}, (*server).acknowledge},
 	{Route{"GET", "/v1/alerts"}, (*server).listAlerts},
+	{Route{"GET", "/v1/doctor"}, (*server).examine},
 	{Route{"GET", "/healthz"}, (*server).health},
 	{Route{"GET", "/metrics"}, (*server).metrics},
 }

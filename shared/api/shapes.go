@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"triad/shared/doctor"
 	"triad/shared/task"
 )
 
@@ -201,4 +202,42 @@ type AlertPage struct {
 // Health answers GET /healthz when the engine works.
 type Health struct {
 	Status string `json:"status"`
+	// Findings is how many things the doctor found wrong at its last routine
+	// examination: GET /v1/doctor tells. The engine works all the same.
+	Findings int `json:"findings,omitzero"`
+}
+
+// Examination is what the doctor found.
+type Examination struct {
+	At Time `json:"at"`
+	// Full: nothing was left to a later examination.
+	Full bool `json:"full,omitzero"`
+	// Healthy: nothing was found and no check has failed. What was not checked
+	// does not count.
+	Healthy bool    `json:"healthy"`
+	Checks  []Check `json:"checks"`
+}
+
+// Check is one check of an examination.
+type Check struct {
+	Name doctor.Name `json:"name"`
+	// Status is ok, found, not checked or failed.
+	Status doctor.Status `json:"status"`
+	// Looked is how many of Of were looked at. Partial: there are more.
+	Looked  int    `json:"looked"`
+	Of      string `json:"of"`
+	Partial bool   `json:"partial,omitzero"`
+	// Found counts what is wrong; Examples has the first of it.
+	Found    int       `json:"found,omitzero"`
+	Examples []Finding `json:"examples,omitempty"`
+	// Why says why it was not checked, or has failed; Action what to do about
+	// what was found.
+	Why    string `json:"why,omitempty"`
+	Action string `json:"action,omitempty"`
+}
+
+// Finding is one thing that is wrong: with a task, a queue or a file.
+type Finding struct {
+	ID   string `json:"id"`
+	What string `json:"what"`
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"triad/shared/doctor"
 	"triad/shared/store"
 	"triad/shared/task"
 )
@@ -79,6 +80,17 @@ func alertOf(a store.KeptAlert) Alert {
 	return Alert{
 		Seq: a.Seq, ID: a.ID, Task: a.Task, Workflow: a.Workflow, Step: a.Step,
 		Subject: a.Subject, Action: a.Action, At: Time(a.At),
+	}
+}
+
+func examinationOf(r doctor.Report) Examination {
+	return Examination{At: Time(r.At), Full: r.Full, Healthy: r.Healthy(), Checks: each(r.Checks, checkOf)}
+}
+
+func checkOf(c doctor.Check) Check {
+	return Check{
+		Name: c.Name, Status: c.Status, Looked: c.Looked, Of: c.Of, Partial: c.Partial, Found: c.Found,
+		Examples: each(c.Examples, func(f doctor.Finding) Finding { return Finding(f) }), Why: c.Why, Action: c.Action,
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 // round; at last all have ended.
 func TestABusyDeploymentReportsNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range uint64(6) {
 		r := enginetest.New(t)
 		r.Shards = 4
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -69,7 +69,7 @@ func TestItMayRunBesideEngines(t *testing.T) {
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
-			for n := 0; working.Err() == nil && n < 400; n++ {
+			for n := 0; working.Err() == nil && n < 60; n++ {
 				id := task.ID(fmt.Sprintf("o-%d-%d", worker, n))
 				if _, err := d.process.Submission.Submit(context.Background(), enginetest.Submission(id)); err != nil {
 					t.Error(err)

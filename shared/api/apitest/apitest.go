@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"triad/shared/api"
+	"triad/shared/doctor"
 	"triad/shared/engine"
 	"triad/shared/operator"
 	"triad/shared/queue"
@@ -59,12 +60,26 @@ func New(t testing.TB, adjust func(*api.Config)) *Deployment {
 		Submit:  submission.New(submission.Config{Engine: e, Definitions: workflows{}, Rejected: d.Store}),
 		Operate: operator.New(e), Store: d.Store, Ledger: d.Store,
 		Workflows: func() []task.Workflow { return []task.Workflow{order(), approval()} },
+		Doctor: doctor.New(doctor.Config{
+			Store: d.Store, Walker: d.Store, Workflows: workflows{}, Agents: []string{"inventory", "payment"},
+			DeadLetters: d.rejected, Clock: func() time.Time { return Now },
+		}),
 	}
 	if adjust != nil {
 		adjust(&c)
 	}
 	d.Handler = api.New(c)
 	return d
+}
+
+// rejected counts the captured messages, by queue.
+func (d *Deployment) rejected(ctx context.Context) (map[string]int, error) {
+	all, err := d.Store.Rejections(ctx, 0, 1000)
+	counts := map[string]int{}
+	for _, r := range all {
+		counts[r.Queue]++
+	}
+	return counts, err
 }
 
 // Mend has nothing refused any more.

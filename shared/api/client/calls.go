@@ -115,6 +115,25 @@ func (c *Client) Alerts(ctx context.Context, after int64, limit int) (page api.A
 	return page, err
 }
 
+// maxExamination bounds one call of Examine: a full examination of a large store
+// takes its time.
+const maxExamination = time.Hour
+
+// Examine has the deployment examined. full looks at every task, integrity at
+// the store's file. ErrNotFound when the server has no doctor.
+func (c *Client) Examine(ctx context.Context, full, integrity bool) (report api.Examination, err error) {
+	values := url.Values{}
+	for name, wanted := range map[string]bool{"full": full, "integrity": integrity} {
+		if wanted {
+			values.Set(name, "true")
+		}
+	}
+	patient := *c
+	patient.timeout = maxExamination
+	_, err = patient.call(ctx, http.MethodGet, "/v1/doctor?"+values.Encode(), nil, &report)
+	return report, err
+}
+
 // Healthy returns nil when the engine works.
 func (c *Client) Healthy(ctx context.Context) error {
 	_, err := c.call(ctx, http.MethodGet, "/healthz", nil, nil)
