@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"triad/shared/agent"
+	"triad/shared/doctor"
 	"triad/shared/engine"
 	"triad/shared/operator"
 	"triad/shared/queue"
@@ -79,6 +80,13 @@ type Config struct {
 	MaxUnfinished int
 	// Unfinished is how many unfinished tasks the store has at the start.
 	Unfinished int
+	// Doctor has what the doctor needs beside Store, Workflows, Agents, Shards and
+	// Clock, which are the engine's own. What it lacks is not checked.
+	Doctor doctor.Config
+	// Examine is how often the doctor examines. Defaults to 10 minutes.
+	Examine time.Duration
+	// Examined hears of every such examination. Defaults to none.
+	Examined func(doctor.Report)
 	// Observer hears of every decision. Defaults to none.
 	Observer engine.Observer
 	// Swept hears of every sweep. Defaults to none.
@@ -91,9 +99,11 @@ type Config struct {
 
 // Engine is the embedded engine. It is safe for concurrent use.
 type Engine struct {
-	// Submission, Operator and Instance are for callers in the same process.
+	// Submission, Operator, Doctor and Instance are for callers in the same
+	// process.
 	Submission *submission.Submission
 	Operator   *operator.Operator
+	Doctor     *doctor.Doctor
 	Instance   string
 
 	config     Config
@@ -109,6 +119,7 @@ type Engine struct {
 	held       chan struct{}
 	unfinished atomic.Int64
 	swept      atomic.Int64 // when the last sweep ended without an error, Millis
+	findings   atomic.Int64 // of the last examination
 }
 
 func (c Config) withDefaults() Config {
@@ -117,6 +128,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Sweep == 0 {
 		c.Sweep = time.Second
+	}
+	if c.Examine == 0 {
+		c.Examine = 10 * time.Minute
 	}
 	if c.Schedulers == 0 {
 		c.Schedulers = 512
@@ -158,6 +172,7 @@ func New(c Config) (*Engine, error) {
 	e.Operator = operator.New(e.core)
 	e.scheduler = scheduler.New(e.core, c.Ledger)
 	e.supervisor = supervisor.New(supervisor.Config{Engine: e.core})
+	e.Doctor = e.doctor()
 	for name, a := range c.Agents {
 		made, err := e.agent(name, a)
 		if err != nil {

@@ -36,6 +36,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	g.Go(func() error { return e.redeliver(working) })
 	g.Go(func() error { return e.sweep(working) })
 	g.Go(func() error { return e.admit(working) })
+	g.Go(func() error { return e.examine(working) })
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("running the engine: %w", err)
 	}

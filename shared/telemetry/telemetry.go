@@ -30,6 +30,10 @@ type Metrics struct {
 	recovered prometheus.Counter
 	heartbeat prometheus.Gauge
 	lag       prometheus.Gauge
+
+	examinations *prometheus.CounterVec
+	examined     prometheus.Gauge
+	findings     *prometheus.GaugeVec
 }
 
 // Sources are values read when metrics are scraped. Nil ones are left out.
@@ -70,6 +74,7 @@ func New() *Metrics {
 	m.registry.MustRegister(m.moves, m.ends, m.life, m.sweeps, m.recovered, m.heartbeat, m.lag,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.countEvents()
+	m.countExaminations()
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"triad/shared/doctor"
 	"triad/shared/supervisor"
 	"triad/shared/task"
 	"triad/shared/telemetry"
@@ -104,6 +105,34 @@ func TestTheHeartbeatStandsStillWhenASweepFails(t *testing.T) {
 		stands := strings.Contains(scrape(t, m), "\ntriad_supervisor_last_sweep_timestamp_seconds 0\n")
 		if stands == c.beats {
 			t.Errorf("%s: the heartbeat stands still: %v", name, stands)
+		}
+	}
+}
+
+func TestTheDoctorsFindingsAreShownByCheck(t *testing.T) {
+	t.Parallel()
+	stands := "triad_doctor_last_examination_timestamp_seconds 0"
+	for name, c := range map[string]struct {
+		checks []doctor.Check
+		beats  bool
+		lines  []string
+	}{
+		"nothing": {[]doctor.Check{{Name: doctor.Overdue, Status: doctor.OK}}, true,
+			[]string{`triad_doctor_examinations_total{result="ok"} 1`, `triad_doctor_findings{check="overdue"} 0`}},
+		"something": {[]doctor.Check{{Name: doctor.Overdue, Status: doctor.Found, Found: 7}, {Name: doctor.Index, Status: doctor.OK}}, true,
+			[]string{`triad_doctor_examinations_total{result="found"} 1`, `triad_doctor_findings{check="overdue"} 7`, `triad_doctor_findings{check="index"} 0`}},
+		"a check that failed": {[]doctor.Check{{Name: doctor.Overdue, Status: doctor.Failed}, {Name: doctor.Index, Status: doctor.Found, Found: 1}}, false,
+			[]string{`triad_doctor_examinations_total{result="failed"} 1`, `triad_doctor_findings{check="index"} 1`}},
+	} {
+		m := telemetry.New()
+		m.Examined(doctor.Report{Checks: append(c.checks, doctor.Check{Name: doctor.Unindexed, Status: doctor.NotChecked})})
+		shows(t, m, c.lines...)
+		text := scrape(t, m)
+		if strings.Contains(text, "unindexed") {
+			t.Errorf("%s: a check that was not made is shown", name)
+		}
+		if strings.Contains(text, "\n"+stands+"\n") == c.beats {
+			t.Errorf("%s: the time of the last examination stands still: %v", name, !c.beats)
 		}
 	}
 }

@@ -23,7 +23,9 @@ import (
 	"triad/shared/agent/httpagent"
 	"triad/shared/api"
 	"triad/shared/catalog"
+	"triad/shared/doctor"
 	"triad/shared/embedded"
+	"triad/shared/store/record"
 	"triad/shared/store/sqlitestore"
 	"triad/shared/task"
 	"triad/shared/telemetry"
@@ -115,6 +117,7 @@ func (l *Local) engine(ctx context.Context, offers *catalog.Catalog, described m
 		Store: l.store, Ledger: l.store, Definitions: offers, Agents: agents,
 		Unfinished: unfinished, MaxUnfinished: l.config.MaxUnfinished, Sweep: l.config.Sweep,
 		Observer: metrics, Swept: metrics.Swept, Logger: l.config.Logger,
+		Doctor: l.doctor(), Examined: metrics.Examined,
 	})
 	if err != nil {
 		return err
@@ -134,6 +137,19 @@ func (l *Local) engine(ctx context.Context, offers *catalog.Catalog, described m
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 	return nil
+}
+
+// doctor gives the doctor its way to the store's file.
+func (l *Local) doctor() doctor.Config {
+	return doctor.Config{
+		Walker: l.store, Integrity: l.store.Check,
+		DeadLetters: func(ctx context.Context) (map[string]int, error) {
+			n, err := l.store.CountRejected(ctx)
+			return map[string]int{"rejected": n}, err
+		},
+		Size:    func(t task.Task) (int, error) { return len(record.Append(nil, t)), nil },
+		MaxSize: record.MaxSize,
+	}
 }
 
 func (l *Local) httpAgents(described map[string]httpagent.Config) (map[string]embedded.Agent, error) {
@@ -161,6 +177,7 @@ func (l *Local) api(offers *catalog.Catalog, metrics *telemetry.Metrics) http.Ha
 			return all
 		},
 		Metrics: metrics.Handler(), Ready: l.Engine.Ready, Logger: l.config.Logger,
+		Doctor: l.Engine.Doctor, Findings: l.Engine.Findings,
 		Full: func() (time.Duration, bool) { return retryAfter, l.Engine.Full() },
 	})
 }

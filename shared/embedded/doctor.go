@@ -1,0 +1,54 @@
+package embedded
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"triad/shared/doctor"
+)
+
+// doctor makes the engine's doctor.
+func (e *Engine) doctor() *doctor.Doctor {
+	c := e.config.Doctor
+	c.Store, c.Workflows, c.Shards, c.Clock = e.config.Store, e.config.Definitions, 1, e.config.Clock
+	c.Agents = slices.AppendSeq([]string{}, maps.Keys(e.config.Agents))
+	return doctor.New(c)
+}
+
+// examine runs a routine examination every Config.Examine, beside the sweeps: a
+// slow one holds up none of them. The first comes after that time, when what a
+// stop had left overdue has been recovered.
+func (e *Engine) examine(ctx context.Context) error {
+	for {
+		if err := pause(ctx, e.config.Examine); err != nil {
+			return err
+		}
+		report, err := e.Doctor.Examine(ctx, doctor.Options{})
+		if err != nil {
+			return err // the context has ended
+		}
+		e.findings.Store(int64(report.Findings()))
+		for _, c := range report.Checks {
+			e.tell(ctx, c)
+		}
+		if e.config.Examined != nil {
+			e.config.Examined(report)
+		}
+	}
+}
+
+// tell logs what needs a person.
+func (e *Engine) tell(ctx context.Context, c doctor.Check) {
+	switch c.Status {
+	case doctor.Found:
+		e.config.Logger.LogAttrs(ctx, slog.LevelError, "the doctor found something wrong", slog.String("check", string(c.Name)),
+			slog.Int("found", c.Found), slog.String("first", c.Examples[0].ID), slog.String("what", c.Examples[0].What), slog.String("action", c.Action))
+	case doctor.Failed:
+		e.config.Logger.LogAttrs(ctx, slog.LevelError, "the doctor can't check", slog.String("check", string(c.Name)), slog.String("error", c.Why))
+	}
+}
+
+// Findings is how many things the last routine examination found wrong.
+func (e *Engine) Findings() int { return int(e.findings.Load()) }
