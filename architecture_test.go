@@ -112,6 +112,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		{"shared/scheduler", engines},
 		{"shared/supervisor", engines},
 		{"shared/operator", engines},
+		{"shared/doctor", engines},
 		{"shared/agent", []string{"shared/task", "shared/queue"}},
 		{"shared/agent/*", []string{"shared/task", "shared/agent"}},
 		{"shared/outlet", contracts},
@@ -192,7 +193,7 @@ func TestWhoMayImportWhat(t *testing.T) {
 // adapter, a server or a database.
 func TestEnginesRunAnywhere(t *testing.T) {
 	t.Parallel()
-	engines := []string{"shared/engine", "shared/submission", "shared/scheduler", "shared/supervisor", "shared/operator"}
+	engines := []string{"shared/engine", "shared/submission", "shared/scheduler", "shared/supervisor", "shared/operator", "shared/doctor"}
 	for _, p := range list(t) {
 		if !slices.Contains(engines, p.path()) {
 			continue

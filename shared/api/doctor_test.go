@@ -33,7 +33,7 @@ func TestAnExaminationTellsWhatIsWrong(t *testing.T) {
 		}
 	}
 	want := []api.Check{{Name: doctor.DeadLetters, Status: doctor.Found, Looked: 1, Of: "queues", Found: 1,
-		Examples: []api.Finding{{ID: queue.Submissions, What: "1 messages wait"}},
+		Examples: []api.Finding{{ID: queue.Submissions, What: "messages waiting: 1"}},
 		Action:   "triad rejected shows them with the reason; resend or dismiss each"}}
 	if diff := cmp.Diff(want, got); diff != "" || report.Healthy || report.Full {
 		t.Errorf("healthy %v, full %v, findings (-want +got):\n%s", report.Healthy, report.Full, diff)

@@ -119,7 +119,7 @@ func TestEachDamageIsFound(t *testing.T) {
 					d.t.Fatal(err)
 				}
 			},
-			map[doctor.Name]string{doctor.DeadLetters: "rejected: 1 messages wait"},
+			map[doctor.Name]string{doctor.DeadLetters: "rejected: messages waiting: 1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

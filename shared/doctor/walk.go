@@ -128,7 +128,7 @@ func (e *exam) deadLetters(ctx context.Context) {
 	found.Looked = len(counts)
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[name]; n > 0 {
-			found.count(name, fmt.Sprintf("%d messages wait", n), n)
+			found.count(name, fmt.Sprintf("messages waiting: %d", n), n)
 		}
 	}
 }

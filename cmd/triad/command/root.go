@@ -44,6 +44,7 @@ type Root struct {
 	Rejected RejectedCommand `cmd:"" group:"operate" help:"Look at messages that could not be processed; resend or dismiss them."`
 	Alerts   AlertsCommand   `cmd:"" group:"operate" help:"List what operators were told."`
 	Redrive  RedriveCommand  `cmd:"" group:"operate" help:"Count the dead letters of a stack, or move them back to their queues."`
+	Doctor   DoctorCommand   `cmd:"" group:"operate" help:"Examine the store: what must be true of it, and what is wrong."`
 	Workflow WorkflowCommand `cmd:"" group:"define" help:"Check definitions; list those on offer; give new ones to a stack."`
 	Version  VersionCommand  `cmd:"" group:"define" help:"Print the version of this program."`
 }

@@ -88,6 +88,11 @@ func TestEveryCallReachesItsRoute(t *testing.T) {
 	if len(rejected.Rejected) != 1 {
 		t.Fatalf("rejected are %+v", rejected)
 	}
+	examined, err := c.Examine(ctx, true, true)
+	ok(err)
+	if examined.Healthy || !examined.Full {
+		t.Errorf("with a rejected message, the examination is %+v", examined)
+	}
 	accepted, err = c.Resend(ctx, rejected.Rejected[0].Seq, []byte(strings.Replace(order1, "order-1", "order-2", 1)))
 	ok(err)
 	if accepted.ID != "order-2" {
