@@ -45,6 +45,8 @@ steps:
 
 // cloud is what a deployment on AWS consists of, but for the functions.
 type cloud struct {
+	tables   *dynamodb.Client
+	config   dynamostore.Config
 	store    *dynamostore.Store
 	queues   map[string]*sqsqueue.Queue
 	offers   *catalog.Catalog
@@ -72,6 +74,7 @@ func newCloud(t *testing.T) *cloud {
 		t.Fatal(err)
 	}
 	c := &cloud{
+		tables: tables, config: config,
 		store: dynamostore.New(tables, config), queues: map[string]*sqsqueue.Queue{}, offers: catalog.New(def),
 		called: map[string]int{}, late: map[task.ID]bool{}, notices: map[string]string{},
 	}
