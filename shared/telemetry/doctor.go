@@ -11,8 +11,10 @@ import (
 func (m *Metrics) countExaminations() {
 	m.examinations = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "triad_doctor_examinations_total",
 		Help: "Routine examinations by the doctor."}, []string{"result"})
-	m.examined = prometheus.NewGauge(prometheus.GaugeOpts{Name: "triad_doctor_last_examination_timestamp_seconds",
-		Help: "When the last examination ended of which no check failed. Alarm when it stands still."})
+	// Not there before the first examination, which comes long after the start: an
+	// alarm on its age would go off at every start.
+	m.examined = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "triad_doctor_last_examination_timestamp_seconds",
+		Help: "When the last examination ended of which no check failed. Alarm when it stands still."}, nil)
 	m.findings = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "triad_doctor_findings",
 		Help: "What the last examination found wrong. A check that was not made is not there."}, []string{"check"})
 	m.registry.MustRegister(m.examinations, m.examined, m.findings)
@@ -38,5 +40,5 @@ func (m *Metrics) Examined(r doctor.Report) {
 		return
 	}
 	m.examinations.WithLabelValues(result).Inc()
-	m.examined.Set(float64(time.Now().UnixMilli()) / 1000)
+	m.examined.WithLabelValues().Set(float64(time.Now().UnixMilli()) / 1000)
 }

@@ -32,7 +32,7 @@ type Metrics struct {
 	lag       prometheus.Gauge
 
 	examinations *prometheus.CounterVec
-	examined     prometheus.Gauge
+	examined     *prometheus.GaugeVec
 	findings     *prometheus.GaugeVec
 }
 

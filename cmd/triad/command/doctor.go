@@ -2,9 +2,11 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"triad/shared/api"
+	"triad/shared/api/client"
 	"triad/shared/doctor"
 )
 
@@ -34,6 +36,9 @@ func (c *DoctorCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 		return err
 	}
 	report, err := server.Examine(ctx, c.Full, c.Integrity)
+	if errors.Is(err, client.ErrNotFound) {
+		return fmt.Errorf("examining %s: %s: it may be older than this program", g.URL, err) // no hint for a missing task
+	}
 	if err != nil {
 		return err
 	}
