@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// maxBinary is how large the binary of a function may be, bytes: Lambda loads it
-// at every cold start.
-const maxBinary = 12 << 20
+// maxBinary is how large the binary of a function may be, bytes, by processor:
+// Lambda loads it at every cold start. arm64 is what template.yaml deploys; for
+// amd64 the same instructions take more bytes.
+var maxBinary = map[string]int64{"arm64": 12_000_000, "amd64": 13_000_000}
 
 // functionPackages are the programs that run as Lambda functions.
 func functionPackages(t *testing.T) (all []pkg) {
@@ -63,7 +64,7 @@ func TestFunctionsLeaveOutWhatTheyDoNotNeed(t *testing.T) {
 func TestFunctionsAreSmall(t *testing.T) {
 	t.Parallel()
 	flags := functionFlags(t)
-	for _, processor := range []string{"arm64", "amd64"} {
+	for processor, most := range maxBinary {
 		for _, p := range functionPackages(t) {
 			out := filepath.Join(t.TempDir(), "bootstrap")
 			build := exec.Command("go", "build", "-o", out, p.ImportPath)
@@ -76,10 +77,10 @@ func TestFunctionsAreSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if info.Size() > maxBinary {
-				t.Errorf("%s has %d bytes for %s, at most %d are allowed", p.path(), info.Size(), processor, maxBinary)
+			if info.Size() > most {
+				t.Errorf("%s has %d bytes for %s, at most %d are allowed", p.path(), info.Size(), processor, most)
 			}
-			t.Logf("%s %s: %.1f MB", p.path(), processor, float64(info.Size())/(1<<20))
+			t.Logf("%s %s: %.1f MB", p.path(), processor, float64(info.Size())/1e6)
 		}
 	}
 }

@@ -95,11 +95,12 @@ func exact(ts templates) (f faults) {
 // fitting: each role may do what its function does, where it does it.
 func fitting(ts templates) (f faults) {
 	want := map[string]map[string][]string{
-		"dynamodb:PutItem":    {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"TasksArn"}},
-		"dynamodb:UpdateItem": {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
-		"dynamodb:GetItem":    {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
-		"dynamodb:Query":      {"Submission": {"TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"${TasksArn}/index/CompleteBy", "TasksArn"}},
-		"sns:Publish":         {"Submission": {"AlertsTopic"}, "Scheduler": {"AlertsTopic"}, "Supervisor": {"AlertsTopic"}},
+		"dynamodb:PutItem":      {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"TasksArn"}},
+		"dynamodb:UpdateItem":   {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
+		"dynamodb:GetItem":      {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
+		"dynamodb:Query":        {"Submission": {"TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"${TasksArn}/index/CompleteBy", "TasksArn"}},
+		"dynamodb:BatchGetItem": {"Supervisor": {"TasksArn"}},
+		"sns:Publish":           {"Submission": {"AlertsTopic"}, "Scheduler": {"AlertsTopic"}, "Supervisor": {"AlertsTopic"}},
 		"sqs:SendMessage": {
 			"Submission":    {"HttpAgentArns", "PaymentArn", "RejectedArn", "ResponseQueueArns", "SchedulerArn"},
 			"Scheduler":     {"HttpAgentArns", "PaymentArn", "RejectedArn", "ResponseQueueArns", "SchedulerArn"},

@@ -41,9 +41,9 @@ type options struct {
 	Ms    int    `default:"0" help:"Assume that each invocation is billed so many milliseconds at 256 MB; 0 leaves compute out (${default})."`
 
 	Queues       int `default:"12" help:"Idle: queues with an event source (${default})."`
-	Alarms       int `default:"46" help:"Idle: alarms (${default})."`
+	Alarms       int `default:"47" help:"Idle: alarms (${default})."`
 	Dashboards   int `default:"1" help:"Idle: dashboards (${default})."`
-	Metrics      int `default:"2" help:"Idle: custom metrics that are written (${default})."`
+	Metrics      int `default:"3" help:"Idle: custom metrics that are written (${default})."`
 	Shards       int `default:"16" help:"Idle: shards of the index (${default})."`
 	SweepSeconds int `default:"15" enum:"5,6,10,12,15,20,30,60" help:"Idle: seconds between sweeps (${default})."`
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
+	"triad/shared/doctor"
 	"triad/shared/engine"
 	"triad/shared/function"
 	"triad/shared/queue"
@@ -38,7 +41,8 @@ func Supervisor(ctx context.Context, env function.Environment) (trigger.Function
 		supervisor: supervisor.New(supervisor.Config{Engine: c.Engine, Shards: f.Settings.Shards, Guard: guard}),
 		store:      c.Store, shards: f.Settings.Shards,
 		room: c.room(), period: f.Settings.Sweep, metrics: f.Metrics,
-		ticks: sqsqueue.New(client, f.Settings.Queue("ticks"), sqsqueue.Config{}),
+		ticks:  sqsqueue.New(client, f.Settings.Queue("ticks"), sqsqueue.Config{}),
+		doctor: doctor.New(c.Doctor(doctor.Bounds{Tasks: examined, Walked: -1})), logger: f.Logger,
 	}
 	return trigger.NewTicks(trigger.TickConfig{Tick: w.tick, After: f.Flush, Logger: f.Logger}), nil
 }
@@ -52,6 +56,9 @@ type watch struct {
 	period     time.Duration
 	metrics    *emf.Metrics
 	ticks      engine.Sender
+	doctor     *doctor.Doctor
+	examined   atomic.Int64 // when an examination was begun, Millis
+	logger     *slog.Logger
 }
 
 // tick sweeps until nothing is left to do or time is up, then brings back tasks
@@ -70,6 +77,9 @@ func (w *watch) tick(ctx context.Context, scheduled bool) error {
 	}
 	if err := w.admit(ctx); err != nil {
 		failed = append(failed, fmt.Errorf("bringing back held tasks: %w", err))
+	}
+	if scheduled {
+		failed = append(failed, w.examine(ctx))
 	}
 	return errors.Join(failed...)
 }

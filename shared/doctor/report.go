@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 
 	"triad/shared/task"
@@ -125,6 +127,19 @@ func (r Report) Findings() (n int) {
 		n += c.Found
 	}
 	return n
+}
+
+// Log writes a line for each check that found something wrong or failed.
+func (r Report) Log(ctx context.Context, to *slog.Logger) {
+	for _, c := range r.Checks {
+		switch c.Status {
+		case Found:
+			to.LogAttrs(ctx, slog.LevelError, "the doctor found something wrong", slog.String("check", string(c.Name)),
+				slog.Int("found", c.Found), slog.String("first", c.Examples[0].ID), slog.String("what", c.Examples[0].What), slog.String("action", c.Action))
+		case Failed:
+			to.LogAttrs(ctx, slog.LevelError, "the doctor can't check", slog.String("check", string(c.Name)), slog.String("error", c.Why))
+		}
+	}
 }
 
 // maxFound is where a check ceases to count: more is no news to anybody.

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 
@@ -30,23 +29,10 @@ func (e *Engine) examine(ctx context.Context) error {
 			return err // the context has ended
 		}
 		e.findings.Store(int64(report.Findings()))
-		for _, c := range report.Checks {
-			e.tell(ctx, c)
-		}
+		report.Log(ctx, e.config.Logger)
 		if e.config.Examined != nil {
 			e.config.Examined(report)
 		}
-	}
-}
-
-// tell logs what needs a person.
-func (e *Engine) tell(ctx context.Context, c doctor.Check) {
-	switch c.Status {
-	case doctor.Found:
-		e.config.Logger.LogAttrs(ctx, slog.LevelError, "the doctor found something wrong", slog.String("check", string(c.Name)),
-			slog.Int("found", c.Found), slog.String("first", c.Examples[0].ID), slog.String("what", c.Examples[0].What), slog.String("action", c.Action))
-	case doctor.Failed:
-		e.config.Logger.LogAttrs(ctx, slog.LevelError, "the doctor can't check", slog.String("check", string(c.Name)), slog.String("error", c.Why))
 	}
 }
 

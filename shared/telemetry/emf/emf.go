@@ -42,6 +42,7 @@ type Config struct {
 //	SweepActed        tasks that the Supervisor acted on
 //	SweepFailed       sweeps with an error, or with a task that could not be acted on
 //	OverdueSeconds    how far the earliest task of a sweep was past its CompleteBy
+//	DoctorFindings    what an examination found, and the checks that failed
 //	Agent...          agent.Stats
 //
 // Make it with New. It is safe for concurrent use.
@@ -173,6 +174,15 @@ func (m *Metrics) Swept(r supervisor.Report, err error) {
 		return
 	}
 	m.counts[sweeps]++
+}
+
+// Examined hears how much the doctor found wrong, or could not check. It is
+// written also when that is nothing.
+func (m *Metrics) Examined(findings int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[doctorFindings] = float64(findings)
+	m.shown[doctorFindings] = true
 }
 
 // Flush writes what was counted since the last flush, and forgets it. After an

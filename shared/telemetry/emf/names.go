@@ -35,6 +35,7 @@ const (
 	sweepActed
 	sweepFailed
 	overdueSeconds
+	doctorFindings
 	agentCalls
 	agentRetries
 	agentSucceeded
@@ -72,6 +73,7 @@ var names = [metrics]struct {
 	sweepActed:        {"SweepActed", count},
 	sweepFailed:       {"SweepFailed", count},
 	overdueSeconds:    {"OverdueSeconds", seconds},
+	doctorFindings:    {"DoctorFindings", count},
 	agentCalls:        {"AgentCalls", count},
 	agentRetries:      {"AgentRetries", count},
 	agentSucceeded:    {"AgentSucceeded", count},
