@@ -58,6 +58,7 @@ func TestABusyDeploymentReportsNothing(t *testing.T) {
 func TestItMayRunBesideEngines(t *testing.T) {
 	t.Parallel()
 	d := deploy(t)
+	d.config.Lag = 50 * time.Millisecond // between its file and its memory
 	working, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for worker := range 4 {

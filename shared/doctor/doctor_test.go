@@ -273,3 +273,29 @@ func TestAnExaminationWaitsForAnother(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAnErrorHasTheNextExaminationBeginAnew: a place that can't be read can't
+// keep the doctor from all others for ever.
+func TestAnErrorHasTheNextExaminationBeginAnew(t *testing.T) {
+	t.Parallel()
+	r := enginetest.New(t)
+	p := r.Start("one")
+	for n := range 5 {
+		r.Submit(p, task.ID(fmt.Sprintf("o-%d", n)))
+		r.Clock.Advance(time.Millisecond)
+	}
+	d := doctor.New(doctor.Config{Workflows: r.Catalog, Clock: r.Clock.Now, Bounds: doctor.Bounds{Tasks: 2},
+		Store: hazy{r.Memory, func(q store.DueQuery, page store.DuePage) (store.DuePage, error) {
+			if q.Cursor != "" {
+				return page, errDown
+			}
+			return page, nil
+		}}})
+	var got []doctor.Status
+	for range 4 {
+		got = append(got, find(t, examine(t, d, doctor.Options{}), doctor.Index).Status)
+	}
+	if diff := cmp.Diff([]doctor.Status{doctor.OK, doctor.Failed, doctor.OK, doctor.Failed}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

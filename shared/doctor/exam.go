@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -76,7 +77,7 @@ func (e *exam) report() Report {
 // limit is how many tasks may be looked at.
 func (e *exam) limit(routine int) int {
 	if e.o.Full {
-		return int(^uint(0) >> 1)
+		return math.MaxInt
 	}
 	return routine
 }

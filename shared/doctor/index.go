@@ -76,7 +76,7 @@ type suspect struct {
 func (e *exam) index(ctx context.Context) {
 	var at place
 	if !e.o.Full {
-		at = e.d.at.index
+		at, e.d.at.index = e.d.at.index, place{} // after an error the next one begins anew
 	}
 	parts, found := e.d.partitions(), e.tallies[Index]
 	left, whole := e.limit(e.d.Bounds.Tasks), at.cursor == ""
@@ -92,7 +92,7 @@ func (e *exam) index(ctx context.Context) {
 			found.fail(err)
 			return
 		}
-		rows, err := e.contradicted(ctx, q.Shard, page.Rows, true)
+		rows, err := e.contradicted(ctx, q.Shard, page.Rows)
 		if err != nil {
 			found.fail(err)
 			return
@@ -115,22 +115,20 @@ func (e *exam) index(ctx context.Context) {
 	e.again(ctx, suspects)
 }
 
-// contradicted returns the rows that their records contradict. When first, it
-// also looks at the records themselves.
-func (e *exam) contradicted(ctx context.Context, shard int, rows []store.Due, first bool) ([]store.Due, error) {
+// contradicted returns the rows that their records contradict, and looks at the
+// records themselves.
+func (e *exam) contradicted(ctx context.Context, shard int, rows []store.Due) ([]store.Due, error) {
 	tasks, err := e.load(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
 	var wrong []store.Due
 	for i, t := range tasks {
-		if first {
-			e.tallies[Index].Looked++
-		}
+		e.tallies[Index].Looked++
 		if e.unreadable(rows[i].ID, t.err) {
 			continue
 		}
-		if first && t.err == nil {
+		if t.err == nil {
 			e.look(t.Task)
 		}
 		if contradiction(rows[i], shard, t) != "" {
@@ -201,11 +199,12 @@ func (e *exam) confirm(ctx context.Context, s suspect) error {
 // present returns those of the rows that the index still has, as they are.
 func (e *exam) present(ctx context.Context, s suspect) (rows []store.Due, err error) {
 	wanted, q := map[store.Due]bool{}, s.query
-	for q.Before = 0; len(s.rows) > 0; s.rows = s.rows[1:] {
-		wanted[s.rows[0]] = true
-		q.Before = max(q.Before, s.rows[0].CompleteBy)
+	q.Limit, q.Before = pageSize, 0
+	for _, row := range s.rows {
+		wanted[row] = true
+		q.Before = max(q.Before, row.CompleteBy)
 	}
-	for q.Limit = pageSize; len(wanted) > 0; {
+	for len(wanted) > 0 {
 		page, err := e.d.Store.Due(ctx, q)
 		if err != nil {
 			return nil, err

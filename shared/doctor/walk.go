@@ -51,7 +51,7 @@ func (e *exam) walk(ctx context.Context) {
 	}
 	cursor := ""
 	if !e.o.Full {
-		cursor = e.d.at.walk
+		cursor, e.d.at.walk = e.d.at.walk, "" // after an error the next one begins anew
 	}
 	from := cursor
 	for left > 0 {

@@ -4,14 +4,20 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"triad/shared/doctor"
 )
+
+// settled is how long after a commit the store answers alike from its file and
+// from its memory, with much to spare.
+const settled = 100 * time.Millisecond
 
 // doctor makes the engine's doctor.
 func (e *Engine) doctor() *doctor.Doctor {
 	c := e.config.Doctor
 	c.Store, c.Workflows, c.Shards, c.Clock = e.config.Store, e.config.Definitions, 1, e.config.Clock
+	c.Lag = max(c.Lag, settled)
 	c.Agents = slices.AppendSeq([]string{}, maps.Keys(e.config.Agents))
 	return doctor.New(c)
 }
