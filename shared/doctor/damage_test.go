@@ -90,7 +90,7 @@ func TestEachDamageIsFound(t *testing.T) {
 		},
 		"a failed task counts wrong": {
 			func(d *deployment) { d.damage(set("failed", "f", "9")) },
-			map[doctor.Name]string{doctor.Records: "failed: version 2: its FailureCount is 9"},
+			map[doctor.Name]string{doctor.Records: "failed: version 6: its FailureCount is 9"},
 		},
 		"a record can't be read": {
 			func(d *deployment) { d.damage("UPDATE tasks SET record = '{' WHERE id = 'live'") },

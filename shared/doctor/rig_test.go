@@ -41,13 +41,20 @@ func deploy(t *testing.T) *deployment {
 	d.Submit(d.process, "done")
 	for d.Deliver(d.process) {
 	}
-	d.Services.Answer = func(task.Request) task.Reply { return task.Reply{Outcome: task.FailedPermanently, Error: "no"} }
-	d.Catalog = d.Rig.Catalog
+	d.Services.Answer = func(r task.Request) task.Reply {
+		if r.Agent == "notification" { // its step ends the task in Error
+			return task.Reply{Outcome: task.FailedPermanently, Error: "no"}
+		}
+		return task.Reply{Outcome: task.Succeeded}
+	}
 	d.Submit(d.process, "failed")
 	for d.Deliver(d.process) {
 	}
 	d.Services.Answer = nil
 	d.Submit(d.process, "live")
+	if failed, err := d.store.Load(context.Background(), "failed"); err != nil || failed.State != task.Error {
+		t.Fatalf("task failed is %s, %v", failed.State, err)
+	}
 	d.config = doctor.Config{
 		Workflows: d.Catalog, Agents: agents(), Clock: d.Clock.Now,
 		Size:    func(v task.Task) (int, error) { return len(record.Append(nil, v)), nil },
