@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"triad/infra/local/process"
+	"triad/infra/ministack"
 )
 
 // The records of what runs.
@@ -34,52 +35,32 @@ const (
 	starts      = 3
 )
 
-// noNagle makes MiniStack's Lambda runtime answer at once: it sends an answer in
-// two pieces, and waits some 40 ms with the second.
-const noNagle = `import socketserver
-socketserver.StreamRequestHandler.disable_nagle_algorithm = True
-`
-
 // errTaken: another program serves on the port.
 var errTaken = errors.New("another program has taken the port")
 
 // startEmulator starts MiniStack, unless it runs.
 func (c *Cloud) startEmulator(ctx context.Context) error {
-	for _, dir := range []string{"tmp", "home", "python"} {
-		if err := os.MkdirAll(c.file(dir), 0o700); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(c.file("python", "sitecustomize.py"), []byte(noNagle), 0o600); err != nil {
-		return err
-	}
 	r, err := c.serve(ctx, server{
-		name: "MiniStack", record: emulatorRecord, port: emulatorPort, health: "/_ministack/health",
+		name: "MiniStack", record: emulatorRecord, port: emulatorPort, health: ministack.Health,
 		start: func(port int) (process.Record, error) {
 			env, err := c.emulatorEnvironment(port)
 			if err != nil {
 				return process.Record{}, err
 			}
-			return process.Start(c.file("ministack.log"), env, c.tool("ministack"))
+			return process.Start(c.file("ministack.log"), env, ministack.Program(c.config.Root))
 		},
 	})
 	c.state.Endpoint, c.state.Ours = r.URL, true
 	return err
 }
 
-// emulatorEnvironment is all that MiniStack knows. Functions inherit the whole of
-// it: whatever else were there could hide that the template lacks a variable.
+// emulatorEnvironment is all that MiniStack knows.
 func (c *Cloud) emulatorEnvironment(port int) ([]string, error) {
 	through, err := c.config.Between(local(port))
 	if err != nil {
 		return nil, err
 	}
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + c.file("home"), "TMPDIR=" + c.file("tmp"), "STATE_DIR=" + c.file("tmp", "state"),
-		"PYTHONPATH=" + c.file("python"), "PYTHONDONTWRITEBYTECODE=1",
-		"BIND_HOST=127.0.0.1", "MINISTACK_HOST=127.0.0.1", "GATEWAY_PORT=" + strconv.Itoa(port),
-		"AWS_ENDPOINT_URL=" + through, "LAMBDA_EXECUTOR=local", "IOT_MTLS_ENABLED=0", "SFTP_ENABLED=0", "LOG_LEVEL=WARNING",
-	}, nil
+	return ministack.Config{Folder: c.file(), Port: port, Endpoint: through}.Environment()
 }
 
 // startServices starts the reference services, unless they run. Functions in
