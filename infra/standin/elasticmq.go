@@ -21,10 +21,10 @@ func StartElasticMQ() (endpoint string, stop func(), err error) {
 		return "", nil, err
 	}
 	addresses := make(chan string, 1)
-	p, err := start(lookFor(elasticMQAddress, addresses), java,
+	p, err := start(program{seen: lookFor(elasticMQAddress, addresses), command: []string{java,
 		"-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData",
 		"-Drest-sqs.bind-hostname=127.0.0.1", "-Drest-sqs.bind-port=0", "-Dgenerate-node-address=true",
-		"-Drest-stats.enabled=false", "-cp", filepath.Join(filepath.Dir(complete), "*"), "org.elasticmq.server.Main")
+		"-Drest-stats.enabled=false", "-cp", filepath.Join(filepath.Dir(complete), "*"), "org.elasticmq.server.Main"}})
 	if err != nil {
 		return "", nil, err
 	}

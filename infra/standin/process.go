@@ -1,16 +1,40 @@
 package standin
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // guarded runs a program and kills it when file 3 is closed: a pipe that this
-// process holds, and that nobody holds once it is gone, killed or not.
-const guarded = `"$@" & child=$!; (read -r _ <&3; kill -9 $child) >/dev/null 2>&1 & wait $child`
+// process holds, and that nobody holds once it is gone, killed or not. Then it
+// removes the folder that is its first argument, if any. An interrupt at the
+// terminal reaches it as well: that ends the program by way of this process.
+const guarded = `trap '' INT; folder=$1; shift
+"$@" & child=$!
+(read -r _ <&3; kill -9 $child) >/dev/null 2>&1 &
+wait $child; code=$?
+[ -z "$folder" ] || rm -rf "$folder"
+exit $code`
+
+// program is what to run.
+type program struct {
+	command []string
+	// env is the whole environment; nil is that of this process.
+	env []string
+	// folder is removed when the program has ended; empty is none.
+	folder string
+	// seen, when not nil, is given what the program has said so far, whenever it
+	// says more, and at most the first 10,000 bytes.
+	seen func(said string)
+}
 
 // process is a program that ends with this process.
 type process struct {
@@ -20,19 +44,18 @@ type process struct {
 	said  transcript
 }
 
-// start runs a program. seen, when not nil, is given what the program has said so
-// far, whenever it says more, and at most the first 10,000 bytes.
-func start(seen func(said string), command ...string) (*process, error) {
+// start runs a program.
+func start(r program) (*process, error) {
 	life, hold, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer life.Close()
-	p := &process{hold: hold, ended: make(chan struct{}), said: transcript{seen: seen}}
-	cmd := exec.Command("sh", append([]string{"-c", guarded, "sh"}, command...)...)
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &p.said, &p.said, []*os.File{life}
+	p := &process{hold: hold, ended: make(chan struct{}), said: transcript{seen: r.seen}}
+	cmd := exec.Command("sh", append([]string{"-c", guarded, "sh", r.folder}, r.command...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = r.env, &p.said, &p.said, []*os.File{life}
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, hold.Close())
+		return nil, errors.Join(err, hold.Close(), os.RemoveAll(r.folder))
 	}
 	go func() {
 		p.err = cmd.Wait()
@@ -42,10 +65,72 @@ func start(seen func(said string), command ...string) (*process, error) {
 	return p, nil
 }
 
+// ports is how many ports are tried: another process may take the one that was
+// free.
+const ports = 5
+
+// onFreePort starts a server on a port of its own.
+func onFreePort(launch func(port int) (stop func(), err error)) (endpoint string, stop func(), err error) {
+	for range ports {
+		var port int
+		if port, err = freePort(); err != nil {
+			return "", nil, err
+		}
+		if stop, err = launch(port); err == nil {
+			return "http://127.0.0.1:" + strconv.Itoa(port), stop, nil
+		}
+	}
+	return "", nil, err
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("finding a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// launch starts a program and returns once it answers what it is asked.
+func launch(r program, ask func(context.Context) error) (stop func(), err error) {
+	p, err := start(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.await(ask); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%w; it said: %s", err, p.said.String())
+	}
+	return p.stop, nil
+}
+
 // stop kills the program and returns when it is gone. It may be called again.
 func (p *process) stop() {
 	p.hold.Close()
 	<-p.ended
+}
+
+// await returns once asked without an error, or an error when the program has
+// ended or takes too long.
+func (p *process) await(ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
+	defer cancel()
+	again := time.NewTicker(askEvery)
+	defer again.Stop()
+	for {
+		asked := ask(ctx)
+		if asked == nil {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("it ended: %v", p.err)
+		case <-ctx.Done():
+			return fmt.Errorf("no answer within %v: %w", readyWithin, asked)
+		case <-again.C:
+		}
+	}
 }
 
 // transcript keeps the beginning of what a program says and drops the rest.

@@ -1,13 +1,16 @@
 // Package standin starts the programs that stand in for AWS on this machine:
-// DynamoDB Local, AWS's own engine in one Java program, for the tables, and
-// ElasticMQ, which speaks like SQS, for the queues.
+// DynamoDB Local, AWS's own engine in one Java program, for the tables; ElasticMQ,
+// which speaks like SQS, for the queues; and MiniStack, which is all of AWS in one
+// Python program, and less like it in each part.
 //
-// StartDynamoDB and StartElasticMQ are for programs. DynamoDB and ElasticMQ are
-// for tests: a stand-in is then started by the first test of a process that asks,
-// and serves all of them; each makes tables and queues of its own. Every stand-in
-// has a port of its own and ends with the process, however that ends.
+// StartDynamoDB, StartElasticMQ and StartMiniStack are for programs. DynamoDB,
+// ElasticMQ and MiniStack are for tests: a stand-in is then started by the first
+// test of a process that asks, and serves all of them; each makes tables and
+// queues of its own. Every stand-in has a port of its own and ends with the
+// process, however that ends.
 //
-// `make standins` installs what they need under .local/standins; nothing of it is
+// `make standins` installs the Java programs under .local/standins, and
+// `make cloud-tools` installs MiniStack under .local/cloud; nothing of them is
 // part of the repository. A test whose stand-in is missing is left out, loudly;
 // with CI=true it fails.
 package standin
@@ -30,12 +33,19 @@ const (
 )
 
 // ErrMissing is why a stand-in can't be started at all on this machine.
-var ErrMissing = errors.New("is not installed: run `make standins` (it needs Java 17 or later, Maven and npm)")
+var ErrMissing = errors.New("is not installed")
+
+// How to install a stand-in.
+const (
+	withJava   = "run `make standins` (it needs Java 17 or later, Maven and npm)"
+	withPython = "run `make cloud-tools` (it needs Python 3)"
+)
 
 // The stand-ins of this process's tests, one of each.
 var (
 	testDynamoDB  = sync.OnceValues(func() (string, error) { return endpointOf(StartDynamoDB()) })
 	testElasticMQ = sync.OnceValues(func() (string, error) { return endpointOf(StartElasticMQ()) })
+	testMiniStack = sync.OnceValues(func() (string, error) { return endpointOf(StartMiniStack()) })
 )
 
 // DynamoDB returns the endpoint, http://127.0.0.1:PORT, of the DynamoDB Local of
@@ -52,6 +62,15 @@ func DynamoDB(tb testing.TB) (endpoint string) {
 func ElasticMQ(tb testing.TB) (endpoint string) {
 	tb.Helper()
 	return leftOutWithout(tb, "ElasticMQ", testElasticMQ)
+}
+
+// MiniStack returns the endpoint of the MiniStack of this test process, which is
+// that of every service. Any credentials do, and any region. Everything of all its
+// tests is in one account: give it names of its own. Where it is not installed, tb
+// is skipped, or fails with CI=true.
+func MiniStack(tb testing.TB) (endpoint string) {
+	tb.Helper()
+	return leftOutWithout(tb, "MiniStack", testMiniStack)
 }
 
 func leftOutWithout(tb testing.TB, name string, start func() (string, error)) string {
@@ -73,7 +92,7 @@ func endpointOf(endpoint string, _ func(), err error) (string, error) { return e
 // paths under .local/standins of the repository that this process runs in.
 func installed(pattern ...string) (java, match string, err error) {
 	if java, err = exec.LookPath("java"); err != nil {
-		return "", "", fmt.Errorf("java %w", ErrMissing)
+		return "", "", fmt.Errorf("java %w: %s", ErrMissing, withJava)
 	}
 	root, err := repository()
 	if err != nil {
@@ -85,7 +104,7 @@ func installed(pattern ...string) (java, match string, err error) {
 		return "", "", err
 	}
 	if len(matches) == 0 {
-		return "", "", fmt.Errorf("%s %w", all, ErrMissing)
+		return "", "", fmt.Errorf("%s %w: %s", all, ErrMissing, withJava)
 	}
 	return java, matches[0], nil
 }

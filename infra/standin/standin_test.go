@@ -17,6 +17,7 @@ func TestAProgramEndsWhatItStarted(t *testing.T) {
 	for name, start := range map[string]func() (string, func(), error){
 		"DynamoDB Local": standin.StartDynamoDB,
 		"ElasticMQ":      standin.StartElasticMQ,
+		"MiniStack":      standin.StartMiniStack,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
