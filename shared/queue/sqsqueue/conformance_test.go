@@ -16,15 +16,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"triad/infra/standin"
+	"triad/shared/queue"
 	"triad/shared/queue/queuetest"
 	"triad/shared/queue/sqsqueue"
 )
 
-// TestMain lets all cases wait for ElasticMQ at the same time, however few
+// TestMain lets all cases wait for servers at the same time, however few
 // processors there are: they wait, and do not compute.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "32"); err != nil {
+	if err := flag.Set("test.parallel", "64"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
@@ -59,7 +60,17 @@ func TestConformanceBehindTheWire(t *testing.T) {
 
 func TestConformanceOnElasticMQ(t *testing.T) {
 	t.Parallel()
-	server := &elasticMQ{Client: client(standin.ElasticMQ(t), nil)}
+	server := &server{Client: client(standin.ElasticMQ(t), nil)}
+	server.redrive = server.moveTask
+	queuetest.Run(t, server.open)
+}
+
+// TestConformanceOnMiniStack: it has no StartMessageMoveTask, so its dead letters
+// go back one by one.
+func TestConformanceOnMiniStack(t *testing.T) {
+	t.Parallel()
+	server := &server{Client: client(standin.MiniStack(t), nil)}
+	server.redrive = server.moveOneByOne
 	queuetest.Run(t, server.open)
 }
 
@@ -67,7 +78,7 @@ func TestConformanceOnElasticMQ(t *testing.T) {
 // that nobody waits for, yet it comes long before its visibility timeout.
 func TestAnAbandonedPollOnElasticMQ(t *testing.T) {
 	t.Parallel()
-	server := &elasticMQ{Client: client(standin.ElasticMQ(t), nil)}
+	server := &server{Client: client(standin.ElasticMQ(t), nil)}
 	url := server.create(t, "abandoned", map[string]string{"VisibilityTimeout": "600"})
 	q := sqsqueue.New(server, url, sqsqueue.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -88,10 +99,14 @@ func TestAnAbandonedPollOnElasticMQ(t *testing.T) {
 	equal(t, "receives", ds[0].Receives, 2)
 }
 
-// elasticMQ makes queues with dead-letter queues, as the template does on AWS.
-type elasticMQ struct{ *sqs.Client }
+// server makes queues with dead-letter queues, as the template does on AWS.
+type server struct {
+	*sqs.Client
+	// redrive moves what is in the queue dead back to the queue url.
+	redrive func(t *testing.T, dead, url string)
+}
 
-func (s *elasticMQ) open(t *testing.T) queuetest.Harness {
+func (s *server) open(t *testing.T) queuetest.Harness {
 	const visibility, maxReceives = 2 * time.Second, 3
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
@@ -115,16 +130,41 @@ func (s *elasticMQ) open(t *testing.T) queuetest.Harness {
 		Visibility:  visibility,
 		MaxReceives: maxReceives,
 		DeadLetters: func(t *testing.T) [][]byte { return s.list(t, dead) },
-		Redrive: func(t *testing.T) {
-			arn := s.arn(t, dead)
-			if _, err := s.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &arn}); err != nil {
-				t.Errorf("redriving: %v", err)
-			}
-		},
+		Redrive:     func(t *testing.T) { s.redrive(t, dead, url) },
 	}
 }
 
-func (s *elasticMQ) create(t *testing.T, name string, attributes map[string]string) (url string) {
+// moveTask asks SQS to move them; it knows where they came from.
+func (s *server) moveTask(t *testing.T, dead, _ string) {
+	arn := s.arn(t, dead)
+	if _, err := s.StartMessageMoveTask(t.Context(), &sqs.StartMessageMoveTaskInput{SourceArn: &arn}); err != nil {
+		t.Errorf("redriving: %v", err)
+	}
+}
+
+// moveOneByOne receives them and sends them anew.
+func (s *server) moveOneByOne(t *testing.T, dead, url string) {
+	from, to := sqsqueue.New(s, dead, sqsqueue.Config{}), sqsqueue.New(s, url, sqsqueue.Config{})
+	for {
+		ds, err := from.Receive(t.Context(), 10, 0)
+		if err != nil {
+			t.Fatalf("receiving dead letters: %v", err)
+		}
+		if len(ds) == 0 {
+			return
+		}
+		for _, d := range ds {
+			if err := to.Send(t.Context(), queue.Message{Body: d.Body}); err != nil {
+				t.Fatalf("sending a dead letter back: %v", err)
+			}
+			if err := from.Delete(t.Context(), d.Receipt); err != nil {
+				t.Fatalf("deleting a dead letter: %v", err)
+			}
+		}
+	}
+}
+
+func (s *server) create(t *testing.T, name string, attributes map[string]string) (url string) {
 	t.Helper()
 	out, err := s.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
 	if err != nil {
@@ -133,7 +173,7 @@ func (s *elasticMQ) create(t *testing.T, name string, attributes map[string]stri
 	return *out.QueueUrl
 }
 
-func (s *elasticMQ) arn(t *testing.T, url string) string {
+func (s *server) arn(t *testing.T, url string) string {
 	t.Helper()
 	out, err := s.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
 		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
@@ -145,7 +185,7 @@ func (s *elasticMQ) arn(t *testing.T, url string) string {
 }
 
 // list receives what a queue has and gives it back.
-func (s *elasticMQ) list(t *testing.T, url string) (bodies [][]byte) {
+func (s *server) list(t *testing.T, url string) (bodies [][]byte) {
 	t.Helper()
 	out, err := s.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10})
 	if err != nil {
