@@ -16,11 +16,22 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	conforms(t, standin.DynamoDB(t))
+}
+
+func TestConformanceOnMiniStack(t *testing.T) {
+	t.Parallel()
+	conforms(t, standin.MiniStack(t))
+}
+
+// conforms runs the suite on tables of its own for each case.
+func conforms(t *testing.T, endpoint string) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		client, config := tables(t)
+		client := dialAt(endpoint, nil)
+		config := tablesOn(t, client)
 		s := dynamostore.New(client, config)
-		return storetest.Harness{Store: s, Definitions: s, Walker: dynamostore.NewWalker(client, config), Reopen: func(t *testing.T) storetest.Harness {
-			s := dynamostore.New(dial(t, nil), config)
+		return storetest.Harness{Store: s, Definitions: s, Walker: dynamostore.NewWalker(client, config), Reopen: func(*testing.T) storetest.Harness {
+			s := dynamostore.New(dialAt(endpoint, nil), config)
 			return storetest.Harness{Store: s, Definitions: s}
 		}}
 	})
@@ -30,9 +41,13 @@ func TestConformance(t *testing.T) {
 // that.
 func dial(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
 	t.Helper()
+	return dialAt(standin.DynamoDB(t), transport)
+}
+
+func dialAt(endpoint string, transport http.RoundTripper) *dynamodb.Client {
 	c := aws.Config{
 		Region:       "us-east-1",
-		BaseEndpoint: aws.String(standin.DynamoDB(t)),
+		BaseEndpoint: aws.String(endpoint),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 		}),
@@ -43,14 +58,19 @@ func dial(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c)
 }
 
-// tables makes a pair of tables for one test.
+// tables makes a pair of tables for one test, on DynamoDB Local.
 func tables(t *testing.T) (*dynamodb.Client, dynamostore.Config) {
 	t.Helper()
 	client := dial(t, nil)
+	return client, tablesOn(t, client)
+}
+
+func tablesOn(t *testing.T, client *dynamodb.Client) dynamostore.Config {
+	t.Helper()
 	name := rand.Text()
 	config := dynamostore.Config{Tasks: "tasks-" + name, Orders: "orders-" + name}
 	if err := dynamostore.CreateTables(t.Context(), client, config); err != nil {
 		t.Fatal(err)
 	}
-	return client, config
+	return config
 }
