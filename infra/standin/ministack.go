@@ -14,6 +14,9 @@ import (
 // StartMiniStack starts MiniStack and returns its endpoint, http://127.0.0.1:PORT,
 // once it answers. All that it has is in memory. stop ends it and returns when it
 // has; it may be called again. ErrMissing says that it is not installed here.
+//
+// Functions that are deployed to it are processes which may outlive it: package
+// local/cloud is for those.
 func StartMiniStack() (endpoint string, stop func(), err error) {
 	root, err := repository()
 	if err != nil {

@@ -16,11 +16,13 @@ import (
 // guarded runs a program and kills it when file 3 is closed: a pipe that this
 // process holds, and that nobody holds once it is gone, killed or not. Then it
 // removes the folder that is its first argument, if any. An interrupt at the
-// terminal reaches it as well: that ends the program by way of this process.
+// terminal reaches it as well: that ends the program by way of this process. The
+// shell's own word on a program that was killed would go to a pipe that nobody
+// reads any more, and end the shell before its time.
 const guarded = `trap '' INT; folder=$1; shift
 "$@" & child=$!
 (read -r _ <&3; kill -9 $child) >/dev/null 2>&1 &
-wait $child; code=$?
+wait $child 2>/dev/null; code=$?
 [ -z "$folder" ] || rm -rf "$folder"
 exit $code`
 

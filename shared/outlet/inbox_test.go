@@ -25,7 +25,7 @@ func (r *rig) reject(t *testing.T, bodies ...string) {
 	}
 }
 
-// pass moves the clock of the cloud; that of ElasticMQ goes by itself, and a
+// pass moves the clock of the cloud; that of a server goes by itself, and a
 // call takes it a millisecond.
 func (r *rig) pass(d time.Duration) {
 	if r.cloud != nil {
@@ -71,7 +71,7 @@ func TestRejectionsArePagedAndDismissed(t *testing.T) {
 			}
 			paged, last = append(paged, strings.Fields(bodies)...), next
 		}
-		if r.cloud != nil { // a millisecond of ElasticMQ may have several
+		if r.cloud != nil { // a millisecond of a server may have several
 			equal(t, "paged", paged, sent)
 		}
 		equal(t, "number of them", len(paged), len(sent))

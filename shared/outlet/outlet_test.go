@@ -36,11 +36,11 @@ var (
 	_ outlet.Publisher    = (*sns.Client)(nil)
 )
 
-// TestMain lets all cases wait for ElasticMQ at the same time, however few
+// TestMain lets all cases wait for servers at the same time, however few
 // processors there are: they wait, and do not compute.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "32"); err != nil {
+	if err := flag.Set("test.parallel", "64"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
@@ -72,7 +72,7 @@ func letterOf(m types.Message) letter {
 type rig struct {
 	out   *outlet.Outlet
 	in    *outlet.Inbox
-	cloud *cloud // nil on ElasticMQ
+	cloud *cloud // nil on a server
 	// read is what is in a queue, by body.
 	read func(t *testing.T, url string) []letter
 }
@@ -103,15 +103,22 @@ func inMemory() *rig {
 	return r
 }
 
-// onElasticMQ is a rig over queues of its own on ElasticMQ.
-func onElasticMQ(t *testing.T) *rig {
-	t.Helper()
-	c := sqs.New(sqs.Options{
-		Region: "eu-north-1", BaseEndpoint: aws.String(standin.ElasticMQ(t)),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
-		}),
+// queuesAt is a client of the queues of a server.
+func queuesAt(endpoint string) *sqs.Client {
+	return sqs.New(sqs.Options{Region: "eu-north-1", BaseEndpoint: &endpoint, Credentials: keys()})
+}
+
+// keys are credentials, which servers on this machine do not look at.
+func keys() aws.CredentialsProvider {
+	return aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
 	})
+}
+
+// on is a rig over queues of its own on a server.
+func on(t *testing.T, endpoint string) *rig {
+	t.Helper()
+	c := queuesAt(endpoint)
 	var urls [3]string
 	for n := range urls {
 		made, err := c.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("outlet-" + rand.Text())})
@@ -139,7 +146,7 @@ func onElasticMQ(t *testing.T) *rig {
 	return r
 }
 
-// everywhere runs a test over the cloud in memory and over ElasticMQ.
+// everywhere runs a test over the cloud in memory and over both servers.
 func everywhere(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Run("in memory", func(t *testing.T) {
 		t.Parallel()
@@ -147,7 +154,11 @@ func everywhere(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 	t.Run("on ElasticMQ", func(t *testing.T) {
 		t.Parallel()
-		test(t, onElasticMQ(t))
+		test(t, on(t, standin.ElasticMQ(t)))
+	})
+	t.Run("on MiniStack", func(t *testing.T) {
+		t.Parallel()
+		test(t, on(t, standin.MiniStack(t)))
 	})
 }
 

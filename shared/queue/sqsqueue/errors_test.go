@@ -91,11 +91,16 @@ func TestACountThatIsNoNumber(t *testing.T) {
 	equal(t, "error", text(err), `counting messages of queue scheduler: SQS answered with ApproximateNumberOfMessagesDelayed "", which is no number`)
 }
 
-func TestAMissingQueueOnElasticMQ(t *testing.T) {
+func TestAMissingQueueIsTold(t *testing.T) {
 	t.Parallel()
-	endpoint := standin.ElasticMQ(t)
-	url := endpoint + "/000000000000/missing"
-	q := sqsqueue.New(client(endpoint, nil), url, sqsqueue.Config{})
-	_, err := q.Receive(t.Context(), 1, 0)
-	equal(t, "error", text(err), "receiving from queue missing: there is no queue at "+url+": check the URL and its region, and that the stack is deployed")
+	for name, start := range map[string]func(testing.TB) string{"ElasticMQ": standin.ElasticMQ, "MiniStack": standin.MiniStack} {
+		t.Run("by "+name, func(t *testing.T) {
+			t.Parallel()
+			endpoint := start(t)
+			url := endpoint + "/000000000000/missing"
+			q := sqsqueue.New(client(endpoint, nil), url, sqsqueue.Config{})
+			_, err := q.Receive(t.Context(), 1, 0)
+			equal(t, "error", text(err), "receiving from queue missing: there is no queue at "+url+": check the URL and its region, and that the stack is deployed")
+		})
+	}
 }
