@@ -1,5 +1,6 @@
 # Triad. `make` lists what there is. Only Go is needed; the tests of what runs on
-# AWS need `make standins` first (Java, Maven, npm), and are left out without.
+# AWS need `make standins` (Java, Maven, npm) and `make cloud-tools` (Python 3)
+# first, and are left out without.
 
 SHELL       := /bin/sh
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -98,6 +99,8 @@ local-test: local-tools ## the functions, deployed, under faults; each role held
 .PHONY: left-out
 left-out:
 	@[ "$$CI" = true ] || echo "LEFT OUT: the functions as they are deployed; \`make local-test\` tests them (Python 3, npm)" >&2
+	@ls $(CLOUD)/installed >/dev/null 2>&1 || \
+	  echo "LEFT OUT: the tests on the emulator of all of AWS; \`make cloud-tools\` installs it (Python 3)" >&2
 	@ls $(SIMULATE)/installed >/dev/null 2>&1 || \
 	  echo "LEFT OUT: the tests of evaluating roles; \`make local-tools\` installs what they need (npm)" >&2
 	@{ command -v java && ls $(ELASTICMQ)/installed $(DYNAMODB)/installed; } >/dev/null 2>&1 || \
