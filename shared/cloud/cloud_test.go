@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"triad/infra/standin"
 	"triad/shared/agent/payment"
 	"triad/shared/cloud"
 	"triad/shared/function"
@@ -33,7 +34,7 @@ import (
 // deployment is a stack: its queues and tables on the stand-ins, its functions in
 // this process.
 type deployment struct {
-	*front
+	*standin.Front
 	name     string
 	env      map[string]string
 	services *httptest.Server
@@ -48,10 +49,10 @@ var agentNames = []string{"inventory", "payment", "shipping", "notification"}
 
 func deploy(t *testing.T) *deployment {
 	t.Helper()
-	d := &deployment{front: newFront(t), name: "t" + strings.ToLower(rand.Text()[:8]), behind: map[string]trigger.Function{}}
+	d := &deployment{Front: standin.NewFront(t), name: "t" + strings.ToLower(rand.Text()[:8]), behind: map[string]trigger.Function{}}
 	d.services = httptest.NewServer(remote.New(remote.Config{}))
 	t.Cleanup(d.services.Close)
-	c := aws.Config{Region: "us-east-1", BaseEndpoint: &d.url, Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	c := aws.Config{Region: "us-east-1", BaseEndpoint: &d.URL, Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 	})}
 	d.sqs = sqs.NewFromConfig(c)
@@ -75,7 +76,7 @@ func deploy(t *testing.T) *deployment {
 		}
 	}
 	d.env = map[string]string{
-		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": d.url, "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": d.URL, "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		settings.Stack: d.name, settings.TasksTable: tables.Tasks, settings.OrdersTable: tables.Orders, settings.Shards: "2",
 		settings.KeepDays: "90", settings.SchedulerQueue: scheduler, settings.Agents: strings.Join(agentNames, ",") + ",accounts,packages,transports,drones,deliveries",
 		settings.ResponseQueues: "arn:aws:sqs:us-east-1:000000000000:" + d.name + "-shop", settings.AlertsTopic: "arn:aws:sns:us-east-1:000000000000:alerts",
@@ -286,10 +287,8 @@ func (d *deployment) checkWhatWasTold(t *testing.T) {
 	if len(reasons) != 2 || reasons["not JSON"] == "" {
 		t.Errorf("rejected %v, want two, one of them not JSON", reasons)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	alerts := map[task.ID]bool{}
-	for _, text := range d.published {
+	for _, text := range d.Published() {
 		var a task.Alert
 		if err := json.Unmarshal([]byte(text), &a); err != nil {
 			t.Fatal(err)
@@ -299,9 +298,13 @@ func (d *deployment) checkWhatWasTold(t *testing.T) {
 	if got, want := slices.Sorted(maps.Keys(alerts)), []task.ID{"unreachable-0", "unreachable-1", "unreachable-2"}; !slices.Equal(got, want) {
 		t.Errorf("alerts for %v, want %v", got, want)
 	}
+	callers := map[string]bool{}
+	for _, c := range d.Calls() {
+		callers[c.By] = true
+	}
 	for _, name := range []string{"triad-submission", "triad-scheduler", "triad-supervisor", "triad-agents-http", "triad-agents-payment"} {
-		if !d.callers[name] {
-			t.Errorf("no call names %s; there are %v", name, d.callers)
+		if !callers[name] {
+			t.Errorf("no call names %s; there are %v", name, callers)
 		}
 	}
 	for _, metric := range []string{`"TasksProcessed"`, `"Sweeps"`, `"AgentCalls"`} {
