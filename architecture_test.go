@@ -213,7 +213,7 @@ func TestEnginesRunAnywhere(t *testing.T) {
 func TestOnlyWhatRunsOnAWSKnowsAWS(t *testing.T) {
 	t.Parallel()
 	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue", "shared/outlet", "shared/trigger"}
-	clients := []string{"shared/function", "shared/cloud", "cmd/triad/stack"}
+	clients := []string{"shared/function", "shared/cloud", "shared/cloud/cloudtest", "cmd/triad/stack"}
 	programs := []string{"functions/*", "functions/*/*", "cmd/triad", "cmd/triad/command"}
 	sdk := func(i string) bool { return strings.HasPrefix(i, "github.com/aws/") }
 	for _, p := range list(t) {
