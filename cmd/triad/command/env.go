@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"triad/shared/api/client"
@@ -72,15 +73,17 @@ func (e *Env) colours() bool {
 
 // client returns a client for the server or the stack that the flags name.
 func (e *Env) client(ctx context.Context, g *Globals, connections int) (*client.Client, error) {
-	transport, at := e.Transport, g.URL
+	config := client.Config{URL: g.URL, Transport: e.Transport, Connections: connections}
 	if g.Stack != "" {
 		s, err := g.stack(ctx)
 		if err != nil {
 			return nil, err
 		}
-		transport, at = s, defaultURL // where it would be if it were a server
+		// The URL is where it would be if it were a server. A look into a queue
+		// with thousands of messages takes minutes.
+		config.URL, config.Transport, config.Timeout = defaultURL, s, 5*time.Minute
 	}
-	c, err := client.New(client.Config{URL: at, Transport: transport, Connections: connections})
+	c, err := client.New(config)
 	if err != nil {
 		return nil, &usageError{text: err.Error(), hint: "give --url, or set TRIAD_URL"}
 	}
@@ -101,6 +104,14 @@ func misused(hint, format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...), hint: hint}
 }
 
+// hinted is an error with what to do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+
 // errTold: something failed, and everything about it has been printed.
 var errTold = errors.New("failed, and said so")
 
@@ -112,7 +123,7 @@ const (
 )
 
 // fail prints an error and gives its exit code.
-func (e *Env) fail(ctx context.Context, err error) int {
+func (e *Env) fail(ctx context.Context, g *Globals, err error) int {
 	var usage *usageError
 	switch {
 	case err == nil:
@@ -127,7 +138,7 @@ func (e *Env) fail(ctx context.Context, err error) int {
 		return exitMisused
 	}
 	e.note("%s", err)
-	e.hint(hintFor(err))
+	e.hint(hintFor(g, err))
 	return exitFailed
 }
 
@@ -137,14 +148,21 @@ func (e *Env) hint(text string) {
 	}
 }
 
-// hintFor says what to do about an error of the server. Those that are not here
-// say it themselves.
-func hintFor(err error) string {
+// hintFor says what to do about an error of the server or the stack. Those that
+// are not here say it themselves.
+func hintFor(g *Globals, err error) string {
+	var has *hinted
 	switch {
+	case errors.As(err, &has):
+		return has.hint
+	case errors.Is(err, client.ErrNotFound) && g.Stack != "":
+		return "see what is not finished with: triad --stack " + clean(g.Stack) + " list --unfinished"
 	case errors.Is(err, client.ErrNotFound):
 		return "see what there is with: triad list"
 	case errors.Is(err, client.ErrFull):
 		return "the server is busy: try again soon"
+	case strings.Contains(err.Error(), "ExpiredToken"):
+		return "your credentials for AWS have expired: log in again, and repeat it"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"triad/shared/api"
@@ -26,7 +27,9 @@ func (ListCommand) Help() string {
 
   triad list --state Error
   triad list --unfinished --workflow order
-  triad list --all --json | jq -r .id`
+  triad list --all --json | jq -r .id
+
+On a stack, whose table has no index of what is finished, --unfinished or --state Error has to be given.`
 }
 
 // Validate checks the flags.
@@ -47,6 +50,10 @@ func (c *ListCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 		Unfinished: c.Unfinished, Limit: c.Limit, Cursor: c.Cursor}
 	for first := true; ; first = false {
 		page, err := server.Tasks(ctx, q)
+		var refusal *client.Error
+		if errors.As(err, &refusal) && refusal.Code == api.CodeUnsupported {
+			return &hinted{err, "add --unfinished or --state Error; a single task: triad show ID"}
+		}
 		if err != nil {
 			return err
 		}

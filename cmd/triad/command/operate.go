@@ -108,12 +108,17 @@ func (t *Targets) ask(ctx context.Context, env *Env, g *Globals, verb operator.V
 			return err
 		}
 	}
+	server, err := env.client(ctx, g, 1)
+	if err != nil {
+		return err
+	}
+	one := asker{env: env, json: g.JSON, server: server}
 	if len(ids) == 1 {
-		return askOne(ctx, env, g, ids[0], operator.Ask{Verb: verb, Reason: t.Reason}, env.document)
+		return one.ask(ctx, ids[0], operator.Ask{Verb: verb, Reason: t.Reason}, env.document)
 	}
 	failed := false
 	for _, id := range ids {
-		err := askOne(ctx, env, g, id, operator.Ask{Verb: verb, Reason: t.Reason}, env.line)
+		err := one.ask(ctx, id, operator.Ask{Verb: verb, Reason: t.Reason}, env.line)
 		if err != nil && (ctx.Err() != nil || !perTask(err)) {
 			return err
 		}
@@ -134,21 +139,24 @@ func perTask(err error) bool {
 	return errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrConflict)
 }
 
-func askOne(ctx context.Context, env *Env, g *Globals, id task.ID, a operator.Ask, asJSON func(any) error) error {
-	server, err := env.client(ctx, g, 1)
+// asker asks things of tasks and prints what they are then.
+type asker struct {
+	env    *Env
+	json   bool
+	server *client.Client
+}
+
+func (o asker) ask(ctx context.Context, id task.ID, a operator.Ask, asJSON func(any) error) error {
+	t, err := o.server.Ask(ctx, id, a)
 	if err != nil {
 		return err
 	}
-	t, err := server.Ask(ctx, id, a)
-	if err != nil {
-		return err
-	}
-	if g.JSON {
+	if o.json {
 		return asJSON(t)
 	}
-	state := env.paint(clean(string(t.State)))
+	state := o.env.paint(clean(string(t.State)))
 	if t.Paused {
 		state += " (paused)"
 	}
-	return env.print("%s  %s  %s", a.Verb, id, state)
+	return o.env.print("%s  %s  %s", a.Verb, id, state)
 }

@@ -13,7 +13,7 @@ type RedriveCommand struct {
 
 // Help is the detailed help.
 func (RedriveCommand) Help() string {
-	return `A message becomes a dead letter when it could not be handled several times in a row; the logs of the function say why. Its task is safe: its deadline brings it back. A stack only.
+	return `A message becomes a dead letter when it could not be handled several times in a row; the logs of the function say why. Its task is safe: its deadline brings it back. For a stack on AWS only. Those that die again meanwhile are left.
 
 Examples:
 
@@ -33,6 +33,9 @@ func (c *RedriveCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if len(c.Queues) == 0 {
 		return c.count(ctx, env, g, s)
 	}
+	if err := s.Movable(c.Queues...); err != nil {
+		return err
+	}
 	for _, name := range c.Queues {
 		moved, err := s.Redrive(ctx, name)
 		if err != nil {
@@ -42,6 +45,9 @@ func (c *RedriveCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 			err = env.line(moved)
 		} else {
 			err = env.print("%s  %d moved back", clean(moved.Queue), moved.Moved)
+		}
+		if moved.Dead > 0 {
+			env.note("%s has about %d dead letters more: see why in the logs of its function, then repeat it", moved.Queue, moved.Dead)
 		}
 		if err != nil {
 			return err

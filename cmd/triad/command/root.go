@@ -51,16 +51,32 @@ type Root struct {
 
 // Globals are the flags of every command.
 type Globals struct {
-	URL      string `name:"url" default:"${url}" placeholder:"URL" help:"Where the server is ($$TRIAD_URL; ${url})."`
-	Stack    string `name:"stack" default:"${stack}" placeholder:"NAME" help:"Work on this stack on AWS instead ($$TRIAD_STACK), with your own credentials."`
+	URL      string `name:"url" placeholder:"URL" help:"Where the server is ($$TRIAD_URL; ${url})."`
+	Stack    string `name:"stack" placeholder:"NAME" help:"Work on this stack on AWS instead ($$TRIAD_STACK), with your own credentials."`
 	Region   string `name:"region" placeholder:"NAME" help:"Region of the stack; else as the aws command finds it."`
+	Profile  string `name:"profile" placeholder:"NAME" help:"Profile of the aws command to use ($$AWS_PROFILE)."`
 	Endpoint string `name:"endpoint-url" placeholder:"URL" help:"Where a local cloud listens, instead of AWS ($$AWS_ENDPOINT_URL)."`
 	JSON     bool   `name:"json" help:"Print JSON: one document, or one line for each result of a stream."`
 }
 
+// place settles where commands work: a flag counts before the environment, and
+// there a stack before a server.
+func (g *Globals) place(env *Env) error {
+	switch {
+	case g.URL != "" && g.Stack != "":
+		return misused("give one of the two", "--url is for a server, --stack for a stack on AWS")
+	case g.URL == "" && g.Stack == "":
+		g.Stack = env.stackName()
+	}
+	if g.URL == "" {
+		g.URL = env.url()
+	}
+	return nil
+}
+
 // stack opens the stack that the flags name.
 func (g *Globals) stack(ctx context.Context) (*stack.Stack, error) {
-	return stack.Open(ctx, stack.Config{Name: g.Stack, Region: g.Region, Endpoint: g.Endpoint})
+	return stack.Open(ctx, stack.Config{Name: g.Stack, Region: g.Region, Profile: g.Profile, Endpoint: g.Endpoint})
 }
 
 // groups are the titles in the help, in their order.
@@ -105,9 +121,12 @@ func Run(ctx context.Context, env *Env, args []string) (code int) {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return env.fail(ctx, misuse(err))
+		return env.fail(ctx, &root.Globals, misuse(err))
 	}
-	return env.fail(ctx, parsed.Run())
+	if err := root.place(env); err != nil {
+		return env.fail(ctx, &root.Globals, err)
+	}
+	return env.fail(ctx, &root.Globals, parsed.Run())
 }
 
 func options(ctx context.Context, env *Env, root *Root) []kong.Option {
@@ -118,7 +137,7 @@ func options(ctx context.Context, env *Env, root *Root) []kong.Option {
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ExplicitGroups(groups),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"url": env.url(), "stack": env.stackName()},
+		kong.Vars{"url": env.url()},
 		kong.Bind(env, &root.Globals),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	}

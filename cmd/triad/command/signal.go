@@ -45,5 +45,9 @@ func (c *SignalCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if len(payload) > 0 && !json.Valid(payload) {
 		return misused(`a text needs its own quotes: '"yes"'`, "the payload is not JSON")
 	}
-	return askOne(ctx, env, g, id, operator.Ask{Verb: operator.Signal, Signal: c.Name, Payload: payload}, env.document)
+	server, err := env.client(ctx, g, 1)
+	if err != nil {
+		return err
+	}
+	return asker{env, g.JSON, server}.ask(ctx, id, operator.Ask{Verb: operator.Signal, Signal: c.Name, Payload: payload}, env.document)
 }

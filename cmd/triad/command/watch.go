@@ -14,9 +14,9 @@ import (
 
 // WatchCommand follows a task, or counts all.
 type WatchCommand struct {
-	ID    string        `arg:"" optional:"" help:"Id of the task; without it, the number of tasks in each state is shown."`
-	Every time.Duration `default:"500ms" help:"How often to look (${default})."`
-	Once  bool          `help:"Look once."`
+	ID    string         `arg:"" optional:"" help:"Id of the task; without it, the number of tasks in each state is shown."`
+	Every *time.Duration `placeholder:"TIME" help:"How often to look (500ms; on a stack, where looks cost money, 2s for a task and 10s for numbers)."`
+	Once  bool           `help:"Look once."`
 }
 
 // Help is the detailed help.
@@ -32,10 +32,23 @@ Examples:
 
 // Validate checks the flags.
 func (c WatchCommand) Validate() error {
-	if c.Every < 10*time.Millisecond {
-		return fmt.Errorf("--every is %s: at least 10ms is possible", c.Every)
+	if c.Every != nil && *c.Every < 10*time.Millisecond {
+		return fmt.Errorf("--every is %s: at least 10ms is possible", *c.Every)
 	}
 	return nil
+}
+
+// every is how often to look.
+func (c *WatchCommand) every(g *Globals) time.Duration {
+	switch {
+	case c.Every != nil:
+		return *c.Every
+	case g.Stack == "":
+		return 500 * time.Millisecond
+	case c.ID == "":
+		return 10 * time.Second
+	}
+	return 2 * time.Second
 }
 
 // Run watches.
@@ -44,7 +57,7 @@ func (c *WatchCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	w := &watcher{env: env, json: g.JSON, server: server, every: c.Every}
+	w := &watcher{env: env, json: g.JSON, server: server, every: c.every(g)}
 	look := w.count
 	if c.ID != "" {
 		if w.id, err = taskID(c.ID); err != nil {
@@ -57,7 +70,7 @@ func (c *WatchCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 		if err != nil || finished || c.Once {
 			return err
 		}
-		if err := env.Pause(ctx, c.Every); err != nil {
+		if err := env.Pause(ctx, w.every); err != nil {
 			return err
 		}
 	}
@@ -76,24 +89,30 @@ type watcher struct {
 	counts string   // of count
 }
 
-// patience is how long a server that was there may be gone: it may be starting
-// again.
+// patience is how long a server that was there may be gone, or a stack may fail:
+// it may be starting again.
 const patience = 30 * time.Second
 
 // patiently looks, and again while a server that has answered before is gone.
 func (w *watcher) patiently(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
 	for gone := time.Duration(0); ; gone += w.every {
 		finished, err := look(ctx)
-		if !w.seen || gone >= patience || !errors.Is(err, client.ErrUnreachable) {
+		if !w.seen || gone >= patience || !passing(err) {
 			return finished, err
 		}
 		if gone == 0 {
-			w.env.note("the server is gone; trying for %s", patience)
+			w.env.note("%s; trying for %s", err, patience)
 		}
 		if err := w.env.Pause(ctx, w.every); err != nil {
 			return false, err
 		}
 	}
+}
+
+// passing reports an error that may be gone at the next look.
+func passing(err error) bool {
+	var refusal *client.Error
+	return errors.Is(err, client.ErrUnreachable) || errors.As(err, &refusal) && refusal.Status >= 500 && refusal.RetryAfter > 0
 }
 
 // follow looks at one task.

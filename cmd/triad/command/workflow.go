@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"triad/shared/api"
 	"triad/shared/workflow"
@@ -34,6 +33,15 @@ type WorkflowApplyCommand struct {
 	Dir string `arg:"" type:"existingdir" help:"Directory with one YAML file for each workflow."`
 }
 
+// Help is the detailed help.
+func (WorkflowApplyCommand) Help() string {
+	return `New submissions run a new version within a minute; tasks under way stay with theirs. A version that the stack has can't be changed: raise the number. agents.yaml is part of the functions and not applied: for that, deploy.
+
+Example:
+
+  triad --stack shop workflow apply workflows`
+}
+
 // Run applies. With --json, the references as a document.
 func (c *WorkflowApplyCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if g.Stack == "" {
@@ -43,14 +51,21 @@ func (c *WorkflowApplyCommand) Run(ctx context.Context, env *Env, g *Globals) er
 	if err != nil {
 		return err
 	}
-	refs, err := s.Apply(ctx, os.DirFS(c.Dir))
+	applied, err := s.Apply(ctx, os.DirFS(c.Dir))
 	if err != nil {
-		return err
+		return fmt.Errorf("applying %s: %w", c.Dir, err)
 	}
 	if g.JSON {
-		return env.document(map[string][]string{"applied": refs})
+		return env.document(applied)
 	}
-	return env.print("applied  %s", clean(strings.Join(refs, "  ")))
+	out := &table{}
+	for _, ref := range applied.Added {
+		out.add("added", ref)
+	}
+	for _, ref := range applied.Unchanged {
+		out.add("unchanged", ref)
+	}
+	return out.write(env)
 }
 
 // WorkflowCheckCommand checks files.

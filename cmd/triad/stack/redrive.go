@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,11 +15,14 @@ import (
 // its servers at once, from all of them only after a wait.
 const redriveWait = 2 * time.Second
 
+// batch is how many are moved at once: as many as SQS hands out.
+const batch = 10
+
 // Dead is how many dead letters a queue has.
 type Dead struct {
 	Queue string `json:"queue"`
 	Dead  int    `json:"dead"`
-	// Moved is how many of them went back to the queue.
+	// Moved is how many went back to the queue; Dead is then how many are left.
 	Moved int `json:"moved,omitzero"`
 }
 
@@ -51,28 +53,60 @@ func (s *Stack) Dead(ctx context.Context) ([]Dead, error) {
 	return all, nil
 }
 
+// Movable fails when one of the names is no queue of the stack with dead letters.
+func (s *Stack) Movable(names ...string) error {
+	all := s.consumed()
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("stack %s has no queue %q with dead letters: there are %s", s.config.Name, name, strings.Join(all, ", "))
+		}
+	}
+	return nil
+}
+
 // Redrive moves the dead letters of a queue back to it. Each is sent before it is
 // deleted: if we stop between, it comes twice, which changes nothing. Those that
 // somebody else has received at the moment stay.
+//
+// It ends when the queue is empty, or when about as many have been moved as SQS
+// counted at the beginning: those that die again meanwhile do not keep it going.
 func (s *Stack) Redrive(ctx context.Context, name string) (Dead, error) {
-	if all := s.consumed(); !slices.Contains(all, name) {
-		return Dead{}, fmt.Errorf("stack %s has no queue %q with dead letters: there are %s", s.config.Name, name, strings.Join(all, ", "))
-	}
 	moved := Dead{Queue: name}
-	from, to := s.queue(name+"-dead"), s.queue(name)
-	for {
-		letters, err := from.Receive(ctx, 10, redriveWait)
-		if err != nil || len(letters) == 0 {
-			return moved, errors.Join(err, from.Drain(ctx))
-		}
-		for _, letter := range letters {
-			if err := to.Send(ctx, queue.Message{Body: letter.Body}); err != nil {
-				return moved, fmt.Errorf("%d moved, then: %w", moved.Moved, err)
-			}
-			if err := from.Delete(ctx, letter.Receipt); err != nil {
-				return moved, fmt.Errorf("%d moved, then: %w", moved.Moved, err)
-			}
-			moved.Moved++
-		}
+	if err := s.Movable(name); err != nil {
+		return moved, err
 	}
+	from, to := s.queue(name+"-dead"), s.queue(name)
+	counted, err := from.Depth(ctx)
+	if err != nil {
+		return moved, err
+	}
+	// A queue that is not empty may be counted as such for a minute.
+	for most := max(counted.Total(), batch); moved.Moved < most; {
+		letters, err := from.Receive(ctx, min(batch, most-moved.Moved), redriveWait)
+		if err == nil && len(letters) > 0 {
+			err = move(ctx, from, to, letters)
+		}
+		if err != nil {
+			return moved, fmt.Errorf("%d dead letters were moved, then: %w", moved.Moved, err)
+		}
+		if len(letters) == 0 {
+			return moved, nil
+		}
+		moved.Moved += len(letters)
+	}
+	left, err := from.Depth(ctx)
+	moved.Dead = left.Total()
+	return moved, err
+}
+
+// move sends letters, and then deletes them where they were.
+func move(ctx context.Context, from, to *sqsqueue.Queue, letters []queue.Delivery) error {
+	messages, receipts := make([]queue.Message, len(letters)), make([]string, len(letters))
+	for i, letter := range letters {
+		messages[i], receipts[i] = queue.Message{Body: letter.Body}, letter.Receipt
+	}
+	if err := to.Send(ctx, messages...); err != nil {
+		return err
+	}
+	return from.Delete(ctx, receipts...)
 }

@@ -8,18 +8,17 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/smithy-go"
 
 	"triad/shared/api"
 	"triad/shared/catalog"
@@ -36,9 +35,10 @@ import (
 type Config struct {
 	// Name is the stack's name.
 	Name string
-	// Region overrides the caller's.
-	Region string
-	// Endpoint is where a stand-in of AWS listens. Defaults to AWS.
+	// Region and Profile override the caller's.
+	Region, Profile string
+	// Endpoint is where a stand-in of AWS listens. Defaults to what is configured
+	// for the aws command, else AWS.
 	Endpoint string
 }
 
@@ -58,34 +58,20 @@ func Open(ctx context.Context, given Config) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.outputs(ctx, c)
-	if err != nil {
-		return nil, err
+	bounded, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	found, err := s.outputs(bounded, c)
+	if err == nil {
+		if s.cloud, err = cloud.New(bounded, cloud.Config{Settings: found, AWS: c}); err != nil {
+			err = fmt.Errorf("opening stack %s: %w", given.Name, err)
+		}
 	}
-	if s.cloud, err = cloud.New(ctx, cloud.Config{Settings: found, AWS: c}); err != nil {
-		return nil, fmt.Errorf("opening stack %s: %w", given.Name, err)
+	if err != nil {
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	s.queues = sqs.NewFromConfig(c)
 	s.handler = s.api()
 	return s, nil
-}
-
-// caller is AWS as the aws command would reach it.
-func (s *Stack) caller(ctx context.Context) (aws.Config, error) {
-	c, err := config.LoadDefaultConfig(ctx, func(o *config.LoadOptions) error {
-		o.Region, o.AppID = s.config.Region, "triad-cli"
-		return nil
-	})
-	if err != nil {
-		return c, fmt.Errorf("reading the configuration of AWS: %w", err)
-	}
-	if c.Region == "" {
-		return c, errors.New("no region is set: give --region, or set AWS_REGION or a profile with a region")
-	}
-	if s.config.Endpoint != "" {
-		c.BaseEndpoint = &s.config.Endpoint
-	}
-	return c, nil
 }
 
 // RoundTrip answers a request of the API's client in this process.
@@ -118,27 +104,28 @@ func (s *Stack) outputs(ctx context.Context, c aws.Config) (settings.Settings, e
 	client := cloudformation.NewFromConfig(c)
 	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &s.config.Name})
 	if err != nil {
-		return settings.Settings{}, s.unreadable(ctx, c.Region, err)
+		return settings.Settings{}, s.unreadable(c, err)
 	}
-	values := map[string]string{}
+	values, status := map[string]string{}, types.StackStatus("unknown")
 	for _, stack := range out.Stacks {
+		status = stack.StackStatus
 		for _, o := range stack.Outputs {
 			values[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
 		}
 	}
 	for _, name := range []string{"TasksTable", "OrdersTable", "SchedulerQueueUrl", "Agents", "AlertsTopic", "Shards", "RetentionDays"} {
 		if values[name] == "" {
-			return settings.Settings{}, fmt.Errorf("stack %s has no output %s: is it one of Triad, and deployed to its end?", s.config.Name, name)
+			return settings.Settings{}, fmt.Errorf("stack %s has no output %s, and its status is %s: is it one of Triad, and deployed to its end?", s.config.Name, name, status)
 		}
 	}
-	return read(s.config, c.Region, values)
+	return read(s.config.Name, c, values)
 }
 
 // read makes settings of outputs, by the rules for the environment of functions:
 // what holds there holds here.
-func read(c Config, region string, outputs map[string]string) (settings.Settings, error) {
+func read(name string, c aws.Config, outputs map[string]string) (settings.Settings, error) {
 	environment := map[string]string{
-		"AWS_REGION": region, "AWS_ENDPOINT_URL": c.Endpoint, settings.Stack: c.Name,
+		"AWS_REGION": c.Region, "AWS_ENDPOINT_URL": aws.ToString(c.BaseEndpoint), settings.Stack: name,
 		settings.TasksTable: outputs["TasksTable"], settings.OrdersTable: outputs["OrdersTable"],
 		settings.Shards: outputs["Shards"], settings.KeepDays: outputs["RetentionDays"],
 		settings.SchedulerQueue: outputs["SchedulerQueueUrl"], settings.Agents: outputs["Agents"],
@@ -146,55 +133,41 @@ func read(c Config, region string, outputs map[string]string) (settings.Settings
 	}
 	s, err := settings.Read(settings.Scheduler, func(name string) (string, bool) { v, found := environment[name]; return v, found })
 	if err != nil {
-		return s, fmt.Errorf("the outputs of stack %s can't be used: %w", c.Name, err)
+		return s, fmt.Errorf("the outputs of stack %s can't be used: %w", name, err)
 	}
 	return s, nil
 }
 
-// unreadable says why a stack's outputs can't be read, and the way out.
-func (s *Stack) unreadable(ctx context.Context, region string, err error) error {
-	var answered smithy.APIError
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case !errors.As(err, &answered):
-		return s.unanswered(err)
-	}
-	switch code, text := answered.ErrorCode(), answered.ErrorMessage(); {
-	case strings.Contains(text, "does not exist"):
-		return fmt.Errorf("there is no stack %s in region %s: check the name and --region; `make deploy` makes one", s.config.Name, region)
-	case strings.Contains(code, "Token") || strings.Contains(code, "Signature") || strings.Contains(code, "UnrecognizedClient") || strings.Contains(code, "Credentials"):
-		return fmt.Errorf("AWS does not accept these credentials (%s): log in again, or choose another profile with AWS_PROFILE", text)
-	case strings.Contains(code, "AccessDenied"):
-		return fmt.Errorf("these credentials may not read stack %s: allow cloudformation:DescribeStacks (%s)", s.config.Name, text)
-	default:
-		return fmt.Errorf("reading stack %s: %s: %s", s.config.Name, code, text)
-	}
+// Applied are the references of definitions that were given to a stack.
+type Applied struct {
+	// Added are those that it did not have before.
+	Added []string `json:"added"`
+	// Unchanged are those that it had.
+	Unchanged []string `json:"unchanged"`
 }
 
-func (s *Stack) unanswered(err error) error {
-	if strings.Contains(err.Error(), "get credentials") {
-		return errors.New("there are no credentials for AWS: log in (aws sso login, aws configure), or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
-	}
-	at := "AWS"
-	if s.config.Endpoint != "" {
-		at = s.config.Endpoint
-	}
-	return fmt.Errorf("%s does not answer: check the network, --region and --endpoint-url (%w)", at, err)
-}
-
-// Apply keeps the workflows of a directory with the stack's tasks, and returns
-// their references: functions offer them within a minute. A definition that is
-// kept with another content is refused, and one that names an agent which the
-// stack does not have.
-func (s *Stack) Apply(ctx context.Context, files fs.FS) ([]string, error) {
+// Apply keeps the workflows of a directory with the stack's tasks: functions
+// offer them within a minute. A definition that is kept with another content is
+// refused, and one that names an agent which the stack does not have.
+func (s *Stack) Apply(ctx context.Context, files fs.FS) (Applied, error) {
 	given, err := catalog.Load(files, s.cloud.Settings.Agents)
 	if err != nil {
-		return nil, err
+		return Applied{}, err
 	}
-	var refs []string
+	had := map[string]bool{}
+	for _, d := range s.cloud.Offers.Definitions() {
+		had[d.Ref()] = true
+	}
+	applied := Applied{Added: []string{}, Unchanged: []string{}}
 	for _, d := range given.Definitions() {
-		refs = append(refs, d.Ref())
+		if had[d.Ref()] {
+			applied.Unchanged = append(applied.Unchanged, d.Ref())
+		} else {
+			applied.Added = append(applied.Added, d.Ref())
+		}
 	}
-	return refs, given.Keep(ctx, s.cloud.Store)
+	if len(applied.Added)+len(applied.Unchanged) == 0 {
+		return applied, errors.New("there are no workflows in it: give a directory with a YAML file for each")
+	}
+	return applied, given.Keep(ctx, s.cloud.Store)
 }
