@@ -98,6 +98,13 @@ func (f *Front) Fail(action string, fault Fault) {
 	f.faults[action] = fault
 }
 
+// Mend has calls of an action answered again.
+func (f *Front) Mend(action string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.faults, action)
+}
+
 // Published returns what was published to topics so far.
 func (f *Front) Published() []string {
 	f.mu.Lock()

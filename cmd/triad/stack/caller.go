@@ -13,6 +13,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
 )
 
 // What must end does: the SDK by itself waits for minutes where nothing answers.
@@ -34,6 +35,7 @@ const (
 func (s *Stack) caller(ctx context.Context) (aws.Config, error) {
 	c, err := config.LoadDefaultConfig(ctx, func(o *config.LoadOptions) error {
 		o.Region, o.SharedConfigProfile, o.AppID = s.config.Region, s.config.Profile, "triad-cli"
+		o.Logger = logging.Nop{} // what it would say is in the errors, or of no use
 		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(callWithin).
 			WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialWithin }).
 			WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = connections })
