@@ -7,6 +7,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 KILLS       ?= 25
 BACKLOG     ?= 1000000
 FUZZTIME    ?= 30s
+# What is deployed: the stack's name, and the processor of its functions.
+STACK       ?= triad
+ARCH        ?= arm64
 # How functions are built. Without inlining a binary is a tenth smaller, and a
 # function waits for AWS most of its time.
 FUNCTION_FLAGS := -buildvcs=false -trimpath -tags=lambda.norpc "-ldflags=-s -w" -gcflags=all=-l
@@ -17,7 +20,8 @@ CLOUD       := .local/cloud
 CLOUDBIN    := $(CLOUD)/venv/bin
 SIMULATE    := $(CLOUD)/node_modules/@cloud-copilot/iam-simulate
 BUILD       ?= .aws-sam/build
-ARCHITECTURE ?= arm64
+# SAM CLI keeps settings in the home directory and tells AWS of its use: neither here.
+SAM_QUIET   := SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$(CURDIR)/$(CLOUD)/sam
 
 .PHONY: help
 help: ## list the targets
@@ -64,14 +68,13 @@ $(CLOUD)/installed: infra/requirements.txt
 .PHONY: validate
 validate: $(CLOUD)/installed ## cfn-lint and sam validate: fail when a template is faulty
 	$(CLOUDBIN)/cfn-lint template.yaml infra/*.yaml
-	@# SAM CLI looks its settings up in the home directory and tells AWS of its use: neither here.
-	SAM_CLI_TELEMETRY=0 __SAM_CLI_APP_DIR=$(CURDIR)/$(CLOUD)/sam AWS_DEFAULT_REGION=us-east-1 \
+	$(SAM_QUIET) AWS_DEFAULT_REGION=us-east-1 \
 	  $(CLOUDBIN)/sam validate --lint --template template.yaml
 
 .PHONY: functions
-functions: $(CLOUD)/installed ## build the functions for ARCHITECTURE=arm64 into BUILD=.aws-sam/build, as sam deploy takes them
-	SAM_CLI_TELEMETRY=0 CGO_ENABLED=0 GOFLAGS='$(FUNCTION_FLAGS)' $(CLOUDBIN)/sam build --parallel \
-	  --template-file template.yaml --build-dir $(BUILD) --parameter-overrides LambdaArchitecture=$(ARCHITECTURE)
+functions: $(CLOUD)/installed ## build the functions for ARCH=arm64 into BUILD=.aws-sam/build, as sam deploy takes them
+	$(SAM_QUIET) CGO_ENABLED=0 GOFLAGS='$(FUNCTION_FLAGS)' $(CLOUDBIN)/sam build --parallel \
+	  --template-file template.yaml --build-dir $(BUILD) --parameter-overrides LambdaArchitecture=$(ARCH)
 
 .PHONY: local-tools
 local-tools: $(CLOUD)/installed $(SIMULATE)/installed ## install what local-up and local-test need (Python 3, npm)
@@ -95,6 +98,14 @@ local-down: ## stop what local-up started; nothing is left
 .PHONY: local-test
 local-test: local-tools ## the functions, deployed, under faults; each role held against their calls (some 3 minutes)
 	go test -count=1 -timeout 20m ./infra/local -run TestTheFunctions -deployed -v
+
+.PHONY: deploy
+deploy: $(CLOUD)/installed build ## build and deploy STACK=triad to AWS, for ARCH=arm64; the first time it asks for the parameters
+	@$(SAM_QUIET) STACK='$(STACK)' ARCH='$(ARCH)' MAKE='$(MAKE)' SAM='$(CLOUDBIN)/sam' infra/deploy.sh
+
+.PHONY: delete
+delete: $(CLOUD)/installed ## delete STACK=triad from AWS; it says what stays, and asks (not with YES=1)
+	@STACK='$(STACK)' YES='$(YES)' AWS='$(CLOUDBIN)/aws' infra/delete.sh
 
 .PHONY: left-out
 left-out:
@@ -167,4 +178,4 @@ fuzz: ## fuzz every decoder, FUZZTIME=30s each
 
 .PHONY: clean
 clean: ## remove what was built and run here
-	rm -rf bin .local
+	rm -rf bin .local .aws-sam

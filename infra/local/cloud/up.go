@@ -47,7 +47,7 @@ func (c *Cloud) start(ctx context.Context) error {
 // build builds the functions, for the processor of this machine.
 func (c *Cloud) build(ctx context.Context) error {
 	c.note("building the functions")
-	err := c.run(ctx, c.outside(), "make", "--no-print-directory", "functions", "BUILD="+c.file("build"), "ARCHITECTURE="+architecture())
+	err := c.run(ctx, c.outside(), "make", "--no-print-directory", "functions", "BUILD="+c.file("build"), "ARCH="+architecture())
 	if err == nil {
 		c.note("built")
 	}
