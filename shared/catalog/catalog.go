@@ -14,6 +14,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -191,7 +192,7 @@ func (c *Catalog) Definition(ref string) (submission.Definition, error) {
 		return nil, err
 	}
 	if !found {
-		return nil, fmt.Errorf("%w: %q; there are %s", engine.ErrNoWorkflow, cut(ref), strings.Join(c.names(), ", "))
+		return nil, fmt.Errorf("%w: %q; there are %s", engine.ErrNoWorkflow, cut(ref), cmp.Or(strings.Join(c.names(), ", "), "none"))
 	}
 	return offered{d}, nil
 }
