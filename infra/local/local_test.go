@@ -26,7 +26,7 @@ var deployed = flag.Bool("deployed", false, "build the functions, deploy them to
 const queueARN = "arn:aws:sqs:" + cloud.Region + ":" + cloud.Account + ":triad-test-"
 
 // limit is how long one set of orders may take.
-const limit = 4 * time.Minute
+const limit = 6 * time.Minute
 
 // TestTheFunctions builds and deploys template.yaml to a MiniStack of its own and
 // puts orders through the real functions, whatever happens to them. The parts

@@ -28,15 +28,21 @@ func (c *Cloud) Up(ctx context.Context) error {
 
 // start starts what must run, and remembers it.
 func (c *Cloud) start(ctx context.Context) error {
-	if old := c.state; old.Stack != "" && old.Stack != c.config.Stack {
+	old := c.state
+	if old.Stack != "" && old.Stack != c.config.Stack {
 		return fmt.Errorf("stack %s is up, in %s: `make local-down` first", old.Stack, c.file())
 	}
 	c.state.Stack = c.config.Stack
-	if c.config.Endpoint != "" {
-		c.state.Endpoint, c.state.Ours = c.config.Endpoint, false
-		c.note("using the emulator at %s", c.state.Endpoint)
-	} else if err := c.startEmulator(ctx); err != nil {
-		return err
+	switch endpoint := c.config.Endpoint; {
+	case endpoint == "" || old.Ours && endpoint == old.Endpoint:
+		if err := c.startEmulator(ctx); err != nil {
+			return err
+		}
+	case old.Ours:
+		return fmt.Errorf("an emulator of our own is up at %s, and AWS_ENDPOINT_URL is %s: `make local-down` first", old.Endpoint, endpoint)
+	default:
+		c.state.Endpoint, c.state.Ours = endpoint, false
+		c.note("using the emulator at %s", endpoint)
 	}
 	if err := c.startServices(ctx); err != nil {
 		return err

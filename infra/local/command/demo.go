@@ -40,6 +40,7 @@ func (c *demoCommand) Run(ctx context.Context, env Env) error {
 	}
 	return errors.Join(outcome.Print(env.Stdout,
 		"go run ./infra/local status    # what waits in the queues: here also the rejected messages and the notices",
-		".local/cloud/venv/bin/aws --endpoint-url "+local.Endpoint()+" logs tail /aws/lambda/"+local.Stack()+"-scheduler",
+		"export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION="+cloud.Region+" AWS_ENDPOINT_URL="+local.Endpoint(),
+		"make build && bin/triad --stack "+local.Stack()+" list --state Error",
 		"make local-down"), err)
 }

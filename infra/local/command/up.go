@@ -23,12 +23,13 @@ var next = template.Must(template.New("next").Parse(`
 
 Try next:
 
-  make local-demo                                        # the sample orders, faults and all
-  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION={{.Region}}
-  aws() { .local/cloud/venv/bin/aws --endpoint-url {{.Endpoint}} "$@"; }
+  make local-demo                                          # the sample orders, faults and all
+  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION={{.Region}} AWS_ENDPOINT_URL={{.Endpoint}}
+  aws() { .local/cloud/venv/bin/aws --endpoint-url $AWS_ENDPOINT_URL "$@"; }
   aws sqs send-message --queue-url {{.Submissions}} --message-body file://events/order.json
   aws sqs receive-message --queue-url {{.Shop}} --wait-time-seconds 5
-  curl {{.Services}}                                     # what the services were asked, and hold
+  make build && bin/triad --stack {{.Stack}} show order-1001 # every command of triad works on the stack
+  curl {{.Services}}                                       # what the services were asked, and hold
   make local-down
 
 `))
