@@ -142,3 +142,14 @@ func (d *deployment) gap(function string) {
 		},
 	})
 }
+
+// full has a function find every queue full, until there is room.
+func (d *deployment) full(function string) (room func()) {
+	return d.door.on(&rule{
+		fits: func(c call) bool { return c.function == function && c.operation == "GetQueueAttributes" },
+		do: func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			_, _ = io.WriteString(w, `{"Attributes": {"ApproximateNumberOfMessages": "9000", "ApproximateNumberOfMessagesNotVisible": "0", "ApproximateNumberOfMessagesDelayed": "0"}}`)
+		},
+	})
+}

@@ -93,6 +93,18 @@ func (d *deployment) testClosed(t *testing.T) {
 	})
 }
 
+// testHeld: while too many requests wait for an agent, a new task is recorded and
+// held; the Supervisor brings it back when there is room.
+func (d *deployment) testHeld(t *testing.T) {
+	d.kill(t, "submission") // the next one looks at the queues anew
+	room := d.full("submission")
+	w := d.submit(t, map[task.ID]string{"held-1": `"workflow": "patient"`})
+	d.awaitStates(t, w, map[task.ID]task.State{"held-1": task.Pending})
+	room()
+	defer d.supervisors(t)()
+	d.awaitStates(t, w, map[task.ID]task.State{"held-1": task.Processed})
+}
+
 // submit enqueues orders that are empty, each with the fields given.
 func (d *deployment) submit(t *testing.T, fields map[task.ID]string) *orders.World {
 	t.Helper()

@@ -43,6 +43,7 @@ func TestTheFunctions(t *testing.T) {
 	t.Run("killed Schedulers are made up for by redelivery", d.testKilled)
 	t.Run("so is a killed Submission", d.testKilledSubmission)
 	t.Run("notices for a queue that is not there are captured", d.testClosed)
+	t.Run("a task that was held for want of room goes on", d.testHeld)
 	t.Run("what can't be read is captured", d.testUnreadable)
 	t.Run("a dead letter is redriven", d.testRedrive)
 	t.Run("each role may do what its function does, and nothing else", d.testPrivilege)
