@@ -97,10 +97,11 @@ func (d *deployment) testClosed(t *testing.T) {
 // held; the Supervisor brings it back when there is room.
 func (d *deployment) testHeld(t *testing.T) {
 	d.kill(t, "submission") // the next one looks at the queues anew
-	room := d.full("submission")
+	room, back := d.full("submission"), d.cut("supervisor")
 	w := d.submit(t, map[task.ID]string{"held-1": `"workflow": "patient"`})
 	d.awaitStates(t, w, map[task.ID]task.State{"held-1": task.Pending})
 	room()
+	back()
 	defer d.supervisors(t)()
 	d.awaitStates(t, w, map[task.ID]task.State{"held-1": task.Processed})
 }
