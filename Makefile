@@ -97,7 +97,7 @@ local-down: ## stop what local-up started; nothing is left
 
 .PHONY: local-test
 local-test: local-tools ## the functions, deployed, under faults; each role held against their calls (some 3 minutes)
-	go test -count=1 -timeout 20m ./infra/local -run TestTheFunctions -deployed -v
+	go test -count=1 -timeout 20m ./infra/local -run "TestTheFunctions|TestThePage" -deployed -v
 
 .PHONY: deploy
 deploy: $(CLOUD)/installed build ## build and deploy STACK=triad to AWS, for ARCH=arm64; the first time it asks for the parameters

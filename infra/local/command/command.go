@@ -1,4 +1,4 @@
-// Package command is the command line of the local cloud: up, demo, status, down.
+// Package command is the command line of the local cloud: up, demo, env, status, down.
 //
 // Results go to standard output; progress and errors to standard error. Run
 // returns 0 for success, 1 when something failed or ended otherwise than it
@@ -29,6 +29,7 @@ type Env struct {
 type root struct {
 	Up     upCommand     `cmd:"" help:"Start an emulator of AWS and deploy the functions to it, or bring them up to date."`
 	Demo   demoCommand   `cmd:"" help:"Enqueue the sample orders with the aws command and see each to its end."`
+	Env    envCommand    `cmd:"" help:"Print settings for a shell: credentials, address, stack, and the aws command."`
 	Status statusCommand `cmd:"" help:"Show what runs, and what waits in each queue."`
 	Down   downCommand   `cmd:"" help:"Stop what runs; nothing is left."`
 }
