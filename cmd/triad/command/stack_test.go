@@ -334,3 +334,20 @@ func TestWhereCommandsWork(t *testing.T) {
 	p.wants(p.run("redrive"), 2, nil, []string{"redrive is for a stack on AWS", "give --stack"})
 	p.wants(p.run("workflow", "apply", t.TempDir()), 2, nil, []string{"workflow apply is for a stack on AWS"})
 }
+
+func TestTheDoctorExaminesAStack(t *testing.T) {
+	t.Parallel()
+	p := newOnStack(t)
+	p.stdin = placed("good-1")
+	p.must("submit", "-")
+	p.wants(p.run("doctor"), 0, []string{"unindexed", "not checked"}, nil)
+	for _, c := range p.cloud.Calls() {
+		if strings.HasSuffix(c.Action, "Scan") {
+			t.Errorf("%s scans, and nobody asked for --full", c.By)
+		}
+	}
+	p.wants(p.run("doctor", "--full"), 0, []string{"unindexed", "ok"}, nil)
+	p.cloud.Send(t, "submissions", "not JSON")
+	p.cloud.Turn(t)
+	p.wants(p.run("doctor"), 1, []string{"dead-letters", "rejected"}, nil)
+}

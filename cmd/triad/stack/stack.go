@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"triad/shared/api"
@@ -47,6 +48,7 @@ type Stack struct {
 	config  Config
 	cloud   *cloud.Cloud
 	queues  *sqs.Client
+	tables  *dynamodb.Client
 	handler http.Handler
 }
 
@@ -69,7 +71,7 @@ func Open(ctx context.Context, given Config) (*Stack, error) {
 	if err != nil {
 		return nil, cmp.Or(ctx.Err(), err)
 	}
-	s.queues = sqs.NewFromConfig(c)
+	s.queues, s.tables = sqs.NewFromConfig(c), dynamodb.NewFromConfig(c)
 	s.handler = s.api()
 	return s, nil
 }
@@ -95,6 +97,7 @@ func (s *Stack) api() http.Handler {
 			}
 			return all
 		},
+		Doctor:  s.doctor(),
 		Explain: func(cause error) string { return cause.Error() },
 	})
 }
