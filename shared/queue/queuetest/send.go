@@ -121,7 +121,8 @@ func cancelledSend(s *subject) {
 
 func refusesBeyondCapacity(s *subject) {
 	if s.Capacity == 0 {
-		return // declared: it has no limit
+		s.Log("not tried: this queue declares no limit")
+		return
 	}
 	// Delayed messages and those in flight take room like visible ones.
 	for i := range s.Capacity - 1 {

@@ -89,9 +89,11 @@ var definitionTests = map[string]func(*testing.T, Harness){
 // definitions is a test for stores that keep them.
 func definitions(test func(*testing.T, Harness)) func(*testing.T, Harness) {
 	return func(t *testing.T, h Harness) {
-		if h = h.withDefinitions(); h.Definitions != nil {
-			test(t, h)
+		if h = h.withDefinitions(); h.Definitions == nil {
+			t.Log("not tried: this store declares that it keeps no definitions")
+			return
 		}
+		test(t, h)
 	}
 }
 

@@ -54,9 +54,11 @@ var ledgerTests = map[string]func(*testing.T, Harness){
 // ledger is a test for stores that have one.
 func ledger(test func(*testing.T, Harness)) func(*testing.T, Harness) {
 	return func(t *testing.T, h Harness) {
-		if h.Ledger != nil {
-			test(t, h)
+		if h.Ledger == nil {
+			t.Log("not tried: this store declares no ledger")
+			return
 		}
+		test(t, h)
 	}
 }
 

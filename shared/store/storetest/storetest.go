@@ -62,6 +62,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 	if open(t).Walker != nil {
 		groups["walk"] = walkTests
+	} else {
+		t.Log("not tried: this store declares no walker")
 	}
 	for group, tests := range groups {
 		t.Run(group, func(t *testing.T) {
