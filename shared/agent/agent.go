@@ -52,6 +52,9 @@ type Config struct {
 	Counters *Counters
 	// Clock tells the time. Defaults to time.Now.
 	Clock func() time.Time
+	// Sleep waits between two calls of one attempt, and reports false when ctx
+	// ended first. It goes with a Clock of your own. Defaults to a timer.
+	Sleep func(ctx context.Context, d time.Duration) bool
 	// Logger gets one line per refusal, failure and rejected message, never a
 	// payload. Defaults to none.
 	Logger *slog.Logger
@@ -67,6 +70,7 @@ type Agent struct {
 	retry    task.Retry
 	counters *Counters
 	clock    func() time.Time
+	sleep    func(ctx context.Context, d time.Duration) bool
 	log      *slog.Logger
 }
 
@@ -84,12 +88,15 @@ func New(c Config) (*Agent, error) {
 		return nil, fmt.Errorf("agent %s has no Rejected: say where unreadable messages go", c.Name)
 	}
 	a := &Agent{name: c.Name, work: c.Work, replies: c.Replies, rejected: c.Rejected,
-		retry: withDefaults(c.Retry), counters: c.Counters, clock: c.Clock, log: c.Logger}
+		retry: withDefaults(c.Retry), counters: c.Counters, clock: c.Clock, sleep: c.Sleep, log: c.Logger}
 	if a.counters == nil {
 		a.counters = new(Counters)
 	}
 	if a.clock == nil {
 		a.clock = time.Now
+	}
+	if a.sleep == nil {
+		a.sleep = sleep
 	}
 	a.log = cmp.Or(a.log, slog.New(slog.DiscardHandler)).With("agent", a.name)
 	return a, nil
@@ -184,7 +191,7 @@ func (a *Agent) attempt(c *call) result {
 			return failed
 		}
 		wait := failed.retryAfter + backoff(a.retry, c.request, try)
-		if !c.allows(wait) || !c.sleep(wait) {
+		if !c.allows(wait) || !a.sleep(c, wait) {
 			return failed
 		}
 		a.counters.Retries.Add(1)

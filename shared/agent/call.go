@@ -136,14 +136,14 @@ func (c *call) allows(wait time.Duration) bool {
 	return c.err == nil && wait < c.rest()
 }
 
-// sleep waits; it reports false when the call ended meanwhile.
-func (c *call) sleep(wait time.Duration) bool {
+// sleep waits; it reports false when ctx ended meanwhile.
+func sleep(ctx context.Context, wait time.Duration) bool {
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-c.Done():
+	case <-ctx.Done():
 		return false
 	}
 }
