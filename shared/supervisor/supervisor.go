@@ -36,7 +36,8 @@ type Config struct {
 	// Cap is the most tasks that one sweep acts on, so that recovery after an
 	// outage is no storm. Defaults to 1,000.
 	Cap int
-	// Parallel is how many tasks are acted on at once. Defaults to 16.
+	// Parallel is how many tasks are acted on at once. With 1 they are acted on
+	// one by one in the caller's goroutine. Defaults to 16.
 	Parallel int
 	// Spread delays the wake-ups of a sweep by a random time of up to this, so
 	// that they don't all arrive at once. At most half of the 30 s after which a
@@ -166,6 +167,10 @@ func (sw *sweep) some(ctx context.Context, rows []store.Due) int {
 	g.SetLimit(sw.s.Parallel)
 	before := sw.failed.Load()
 	for _, row := range rows {
+		if sw.s.Parallel == 1 {
+			sw.act(ctx, row.ID)
+			continue
+		}
 		g.Go(func() error {
 			sw.act(ctx, row.ID)
 			return nil
