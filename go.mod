@@ -23,6 +23,7 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.24.0
 	modernc.org/sqlite v1.60.1
+	github.com/anishathalye/porcupine v1.3.1
 	pgregory.net/rapid v1.3.0
 )
 

@@ -1,0 +1,330 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"triad/shared/operator"
+	"triad/shared/queue"
+	"triad/shared/store"
+	"triad/shared/submission"
+	"triad/shared/supervisor"
+	"triad/shared/task"
+)
+
+// causeKind says what a hand works on.
+type causeKind uint8
+
+// The kinds of causes.
+const (
+	byNothing causeKind = iota // also what can't be read
+	bySubmission
+	byWake
+	byReply
+	byExtension
+	byRequest
+	bySweep
+	byVerb
+)
+
+// cause is what a hand works on, as read from its message and not from the engine.
+type cause struct {
+	kind    causeKind
+	sub     *task.Submission
+	wake    *queue.Wake
+	reply   *task.Reply
+	extend  *task.Extension
+	request *task.Request
+	ask     operator.Ask
+}
+
+// causeOf reads the message of a delivery.
+func causeOf(l *line, d queue.Delivery) cause {
+	switch l.role {
+	case roleSubmission:
+		if sub, err := submission.Decode(d.Body); err == nil {
+			return cause{kind: bySubmission, sub: &sub}
+		}
+	case roleScheduler:
+		m, err := queue.DecodeToScheduler(d.Body)
+		switch {
+		case err != nil:
+		case m.Wake != nil:
+			return cause{kind: byWake, wake: m.Wake}
+		case m.Reply != nil:
+			return cause{kind: byReply, reply: m.Reply}
+		case m.Extend != nil:
+			return cause{kind: byExtension, extend: m.Extend}
+		}
+	case roleAgent:
+		if r, err := queue.DecodeRequest(d.Body); err == nil {
+			return cause{kind: byRequest, request: &r}
+		}
+	}
+	return cause{}
+}
+
+// writer is who makes a write, and what its clock showed.
+type writer struct {
+	proc  string
+	role  role
+	now   task.Millis
+	cause cause
+	hand  *hand
+}
+
+// token names an attempt of a step of a task.
+type token struct {
+	task    task.ID
+	step    string
+	attempt int
+}
+
+// model is the reference: what must be so, told only by what can be seen from
+// outside. It has one account for each task.
+type model struct {
+	w        *world
+	accounts map[task.ID]*account
+	order    []*account
+	// subs are all submissions that were made, by id; acked those accepted.
+	subs  map[task.ID][]task.Submission
+	acked map[task.ID]bool
+	// captured are submissions that were captured as rejected.
+	captured map[task.ID]bool
+	// litter is what nobody can read, by body, and where it was put.
+	litter map[string]*line
+	// told are the ids of notices and alerts that got through.
+	told map[string]bool
+	// replied are the replies that agents sent.
+	replied map[string]bool
+	// calmMessages counts the messages sent in the second phase.
+	calmMessages int
+}
+
+func newModel(w *world) *model {
+	return &model{
+		w: w, accounts: map[task.ID]*account{}, subs: map[task.ID][]task.Submission{}, acked: map[task.ID]bool{},
+		litter: map[string]*line{}, told: map[string]bool{}, replied: map[string]bool{}, captured: map[task.ID]bool{},
+	}
+}
+
+// committed is told of every write that was applied, at the moment it was.
+func (m *model) committed(was task.Task, c store.Change) {
+	by := m.w.writer
+	m.w.tally.Commits++
+	m.w.noteText(c.Task.Op)
+	a := m.accounts[c.Task.ID]
+	if a == nil {
+		a = m.open(c.Task)
+		if a == nil {
+			return
+		}
+	}
+	o := observation{was: was, is: c.Task, change: c, by: by}
+	if m.w.options.Trace {
+		m.w.trace("COMMIT by %s at %v: %s", by.proc, since(by.now), line1(c.Task))
+	}
+	if rule, detail := a.judge(&o); rule != "" {
+		m.w.fail(rule, c.Task.ID, fmt.Sprintf("%s\nby %s (%d)\nbefore %s\nafter  %s", detail, by.proc, by.cause.kind, line1(was), line1(c.Task)))
+	}
+	if m.w.plan.keepTold {
+		for _, n := range c.Notices {
+			m.told[n.ID] = true
+		}
+		for _, x := range c.Alerts {
+			m.told[x.ID] = true
+		}
+	}
+}
+
+// open begins the account of a task that was created: it must be one of those
+// that were submitted, byte for byte.
+func (m *model) open(t task.Task) *account {
+	var sub *task.Submission
+	for i := range m.subs[t.ID] {
+		s := &m.subs[t.ID][i]
+		if s.Hash() == t.OrderHash && bytes.Equal(s.Order, t.Order) && s.Tenant == t.Tenant && s.ResponseQueue == t.ResponseQueue {
+			sub = s
+		}
+	}
+	if sub == nil {
+		m.w.fail("S15 payload", t.ID, "the task that was created is none that was submitted")
+		return nil
+	}
+	for _, s := range m.w.shapes {
+		if name, version, _ := task.SplitRef(sub.Workflow); s.flow.Ref() == t.Workflow && s.flow.Name == name && (version == 0 || s.flow.Version == version) {
+			a := newAccount(m, t.ID, *sub, s.flow)
+			m.accounts[t.ID] = a
+			m.order = append(m.order, a)
+			return a
+		}
+	}
+	m.w.fail("S2 workflow", t.ID, fmt.Sprintf("submitted for %s, created for %s", sub.Workflow, t.Workflow))
+	return nil
+}
+
+func (m *model) stepNames(id task.ID) (names []string) {
+	if a := m.accounts[id]; a != nil {
+		for _, s := range a.flow.Steps {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+
+// trySubmission: a client is about to submit this.
+func (m *model) trySubmission(s task.Submission) {
+	if !slices.ContainsFunc(m.subs[s.ID], func(o task.Submission) bool { return o.Hash() == s.Hash() }) {
+		m.subs[s.ID] = append(m.subs[s.ID], s)
+	}
+}
+
+// acknowledged: the caller was told that its submission is accepted. Then the task
+// is in the table, with just this content (S1, S2).
+func (m *model) acknowledged(s task.Submission, id task.ID) {
+	m.acked[s.ID] = true
+	r := m.w.table.rows[s.ID]
+	if r == nil || id != s.ID {
+		m.w.fail("S1 acknowledged", s.ID, "it was acknowledged and is not in the table")
+		return
+	}
+	if !bytes.Equal(r.task.Order, s.Order) || r.task.Tenant != s.Tenant {
+		m.w.fail("S2 content", s.ID, "it was acknowledged, and the table has other content")
+	}
+}
+
+// refused: a submission is refused only if another content holds its id, or if it
+// is not valid.
+func (m *model) refused(h *hand, s task.Submission, err error) {
+	r := m.w.table.rows[s.ID]
+	taken := r != nil && (r.task.Tenant != s.Tenant || !bytes.Equal(r.task.Order, s.Order))
+	unknown := errors.Is(err, submission.ErrInvalid) && h.proc.behind // it can't know the definition yet
+	if !taken && !unknown {
+		m.w.fail("S2 refused", s.ID, "a good submission was refused: "+err.Error())
+	}
+}
+
+// rejected: a message was captured. It must be one that can't be read or applied.
+func (m *model) rejected(r *store.Rejected) {
+	m.w.tally.Rejected++
+	m.w.trace("captured: %s: %.200s", r.Reason, r.Body)
+	if r.Reason == "" {
+		m.w.fail("S11 reason", "", "a message was captured without a reason")
+	}
+	delete(m.litter, string(r.Body))
+	if r.Queue == queue.Submissions {
+		if sub, err := submission.Decode(r.Body); err == nil {
+			m.captured[sub.ID] = true
+		}
+	}
+}
+
+func (m *model) littered(l *line, body string) { m.litter[body] = l }
+
+// purged: what the queues in memory held is gone.
+func (m *model) purged() {
+	for body, l := range m.litter {
+		if l.role != roleSubmission {
+			delete(m.litter, body)
+		}
+	}
+}
+
+// handled is called when a handler has returned.
+func (m *model) handled(h *hand, d queue.Delivery, err error) {
+	if err != nil {
+		return
+	}
+	if l, is := m.litter[string(d.Body)]; is {
+		m.w.fail("S11 captured", "", fmt.Sprintf("a message to %s that nobody can read is done with, and was not captured: %.100s", l.name, d.Body))
+	}
+	m.intents(h)
+	if c := h.cause; c.kind == bySubmission {
+		if r := m.w.table.rows[c.sub.ID]; r != nil && r.task.OrderHash == c.sub.Hash() {
+			m.acked[c.sub.ID] = true
+		}
+	}
+}
+
+// intents: a hand that is done with its message has asked for every attempt that it
+// claimed, as far as it is live and in time (S12). Submission may leave that to the
+// deadline if the queue fails.
+func (m *model) intents(h *hand) {
+	for _, c := range h.claims {
+		if slices.Contains(h.sent, c) {
+			continue
+		}
+		a := m.accounts[c.task]
+		s, _ := m.w.table.rows[c.task].task.Step(c.step)
+		if i := a.place(c.step); a.flow.Steps[i].Agent != "" && s.Attempt == c.attempt && s.Live() && s.CompleteBy > h.now {
+			m.w.fail("S12 intent", c.task, fmt.Sprintf("attempt %d of step %s was claimed and its message is done with, and nobody was asked", c.attempt, c.step))
+		}
+	}
+}
+
+// granted: an operator was told that what was asked for is so.
+func (m *model) granted(_ *hand, id task.ID, ask operator.Ask) {
+	t := m.w.table.rows[id].task
+	if ask.Verb == operator.Cancel && t.Goal != task.Cancelled && t.State != task.Cancelled {
+		m.w.fail("S14 cancel", id, "a cancel was acknowledged, and the record does not head for Cancelled")
+	}
+}
+
+// swept: one sweep acts on no more tasks than its cap (L3).
+func (m *model) swept(_ *hand, r supervisor.Report, _ error) {
+	if r.Acted > m.w.plan.cap {
+		m.w.fail("L3 storm", "", fmt.Sprintf("a sweep acted on %d tasks, its cap is %d", r.Acted, m.w.plan.cap))
+	}
+}
+
+// line1 is a task on one line.
+func line1(t task.Task) string {
+	if t.Version == 0 {
+		return "(none)"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s v%d %s", t.ID, t.Version, t.State)
+	if t.Goal != "" {
+		fmt.Fprintf(&b, " goal %s", t.Goal)
+	}
+	fmt.Fprintf(&b, " by %v deadline %v", since(t.CompleteBy), since(t.Deadline))
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{{t.Owing, " owing"}, {t.Paused, " paused"}} {
+		if f.set {
+			b.WriteString(f.name)
+		}
+	}
+	for _, s := range t.Steps {
+		fmt.Fprintf(&b, " | %s %s", s.Name, s.State)
+		if s.Attempt > 0 {
+			fmt.Fprintf(&b, " #%d", s.Attempt)
+		}
+		if s.LockedBy != "" {
+			fmt.Fprintf(&b, " %s", s.LockedBy)
+		}
+		if s.CompleteBy > 0 {
+			fmt.Fprintf(&b, " by %v", since(s.CompleteBy))
+		}
+		if s.FailureCount > 0 {
+			fmt.Fprintf(&b, " f%d", s.FailureCount)
+		}
+		if s.Doubt {
+			b.WriteString(" doubt")
+		}
+	}
+	return b.String()
+}
+
+func since(m task.Millis) time.Duration {
+	if m == 0 {
+		return 0
+	}
+	return time.Duration(m-noon) * time.Millisecond
+}
