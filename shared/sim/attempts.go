@@ -97,7 +97,7 @@ func (a *account) how(o *observation, i int) outcome {
 	switch {
 	case step.Wait > 0 && late && o.is.Steps[i].State == task.Processed:
 		return succeeded
-	case step.Agent == "" && turned:
+	case step.Agent == "" && turned && o.is.Steps[i].FailureCount == was.FailureCount:
 		return stopped
 	case step.Signal != "" && c.kind == byVerb && c.ask.Verb == operator.Signal && c.ask.Signal == step.Signal:
 		return succeeded
@@ -140,12 +140,12 @@ func (a *account) follows(o *observation, i int, how outcome) string {
 	}
 	again := how != failedForGood && o.was.Goal == "" && step.Signal == "" && l.failures < step.Retry.Attempts
 	parked := how != failedForGood && o.was.Goal == "" && !again && step.OnExhausted == task.OnWait && l.waits < step.ExtendedWait.Times
-	if parked {
-		l.waits++
+	if parked = parked && (o.is.Goal == "" || is.Waits > was.Waits); parked {
+		l.waits++ // unless another step that ended in the same commit had turned the task back
 	}
 	switch {
-	case o.was.Goal == "" && o.is.Goal != "" && (again || parked):
-		return "" // another step that ended in the same commit has turned the task back
+	case o.was.Goal == "" && o.is.Goal != "" && is.State != task.Processing:
+		return "" // some step has turned the task back in the same commit
 	case again || parked:
 		if is.State == task.Error || is.State == task.Cancelled {
 			return fmt.Sprintf("step %s has %d failures and is not tried again", is.Name, l.failures)
@@ -218,6 +218,7 @@ func payload(p json.RawMessage) json.RawMessage {
 
 func (a *account) undoFailed(o *observation, i int, how outcome) string {
 	is, l := &o.is.Steps[i], &a.steps[i]
+	l.doubt = l.doubt || how != failedForGood
 	again := how != failedForGood && l.failures < a.flow.Steps[i].Undo.Retry.Attempts
 	if again != (is.State == task.Compensating) || !again && is.State != task.Error {
 		return fmt.Sprintf("the undo of step %s has failed %d times, and it is %s", is.Name, l.failures, is.State)

@@ -15,6 +15,7 @@ import (
 // start when their time and those before them allow it, and never after a cancel;
 // undo attempts in the reverse order of what has ended.
 func (a *account) claimed(o *observation) string {
+	undoing := a.undoing
 	for i := range o.is.Steps {
 		is, before := &o.is.Steps[i], 0
 		if o.was.Version > 0 {
@@ -32,6 +33,7 @@ func (a *account) claimed(o *observation) string {
 		detail := ""
 		if is.Undo {
 			detail = a.undoStarts(o, i)
+			undoing = true
 		} else {
 			detail = a.starts(o, i)
 		}
@@ -45,6 +47,7 @@ func (a *account) claimed(o *observation) string {
 			a.open(o, i)
 		}
 	}
+	a.undoing = undoing
 	return a.owner(o)
 }
 
@@ -117,7 +120,6 @@ func (a *account) starts(o *observation, i int) string {
 
 func (a *account) undoStarts(o *observation, i int) string {
 	is := &o.is.Steps[i]
-	a.undoing = true
 	if o.is.Goal != task.Compensated && o.is.Goal != task.Cancelled || a.flow.Steps[i].Undo == nil {
 		return fmt.Sprintf("step %s is undone while the task heads for %q", is.Name, o.is.Goal)
 	}
@@ -186,7 +188,10 @@ func (a *account) counted(o *observation) string {
 			was = o.was.Steps[i]
 		}
 		if resubmitted && (o.was.Goal == task.Error && (was.State == task.Error || was.State == task.Pending) || was.State == task.Error && was.Undo) {
-			l.failures, l.waits = 0, 0
+			l.failures = 0
+			if o.was.Goal == task.Error {
+				l.waits = 0
+			}
 		}
 		if is.Undo && !was.Undo {
 			l.failures = 0

@@ -176,12 +176,15 @@ func (a *account) told(o *observation) string {
 	case entered && (o.by.cause.kind == bySweep || o.by.cause.kind == byVerb) && notices+alerts > 0 && !o.is.Owing:
 		return "its end comes from no message, and it owes nothing"
 	}
-	if reopened(o) || begun {
+	if reopened(o) {
 		a.owed = nil
 	}
 	if entered || begun {
 		for _, n := range d.Notices {
-			a.owed = append(a.owed, n.ID)
+			// Whoever submits by a call has the answer to tell him that it was received.
+			if n.Status != task.Received || o.by.cause.queued {
+				a.owed = append(a.owed, n.ID)
+			}
 		}
 		for _, x := range d.Alerts {
 			a.owed = append(a.owed, x.ID)

@@ -34,6 +34,7 @@ const (
 // cause is what a hand works on, as read from its message and not from the engine.
 type cause struct {
 	kind    causeKind
+	queued  bool // a message of a queue, and not a call
 	sub     *task.Submission
 	wake    *queue.Wake
 	reply   *task.Reply
@@ -47,7 +48,7 @@ func causeOf(l *line, d queue.Delivery) cause {
 	switch l.role {
 	case roleSubmission:
 		if sub, err := submission.Decode(d.Body); err == nil {
-			return cause{kind: bySubmission, sub: &sub}
+			return cause{kind: bySubmission, queued: true, sub: &sub}
 		}
 	case roleScheduler:
 		m, err := queue.DecodeToScheduler(d.Body)

@@ -37,10 +37,10 @@ func (w *world) settle() {
 			w.kick(l, w.now)
 		}
 		w.until(end)
-		if w.rested() || round > 3 {
+		if w.rested() || round > 50 {
 			break
 		}
-		end = max(end, w.now.Add(time.Hour))
+		end = max(end, w.lastDue().Add(time.Minute))
 	}
 	if w.failed == nil {
 		w.checkEnd()
@@ -109,12 +109,19 @@ func (w *world) bound() task.Millis {
 			}
 		}
 	}
+	return end
+}
+
+// lastDue is when all of the queues have something that becomes visible next: what
+// was delayed before the calm may come hours later.
+func (w *world) lastDue() task.Millis {
+	last := w.now
 	for _, l := range w.lines {
 		if due, some := l.queue.NextDue(); some {
-			end = max(end, task.At(due).Add(slack))
+			last = max(last, task.At(due))
 		}
 	}
-	return end
+	return last
 }
 
 // undoTime is the longest that the undo of a workflow can take.

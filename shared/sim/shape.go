@@ -157,15 +157,15 @@ func drawStep(rng *rand.Rand, i int) task.Step {
 			For: pick(rng, 3*time.Second, time.Minute, 20*time.Minute), Times: 1 + rng.IntN(3),
 			Then: pick(rng, task.OnError, task.OnCompensate),
 		},
-		When: drawWhen(rng, i),
 	}
+	s.When = drawWhen(rng, i, s.After)
 	switch rng.IntN(10) {
 	case 0:
 		s.Wait = pick(rng, time.Second, time.Minute, 20*time.Minute)
 	case 1:
 		s.Signal, s.CompleteWithin = fmt.Sprintf("go-%d", i), pick(rng, time.Minute, 30*time.Minute)
 	default:
-		s.Agent, s.Input = pick(rng, "a", "b", "c"), drawInput(rng, i)
+		s.Agent, s.Input = pick(rng, "a", "b", "c"), drawInput(rng, s.After)
 		if rng.IntN(4) > 0 {
 			s.Undo = &task.Undo{
 				CompleteWithin: pick(rng, 2*time.Second, 10*time.Second),
@@ -193,12 +193,12 @@ func drawAfter(rng *rand.Rand, i int) []int {
 }
 
 // drawWhen makes a condition over the order or the step before.
-func drawWhen(rng *rand.Rand, i int) func(task.Task) (bool, error) {
+func drawWhen(rng *rand.Rand, i int, after []int) func(task.Task) (bool, error) {
 	switch rng.IntN(12) {
 	case 0, 1:
 		return func(t task.Task) (bool, error) { return flag(t.Order, i), nil }
 	case 2:
-		return func(t task.Task) (bool, error) { return i == 0 || t.Steps[i-1].State != task.Skipped, nil }
+		return func(t task.Task) (bool, error) { return len(after) == 0 || t.Steps[after[0]].State != task.Skipped, nil }
 	case 3:
 		return func(t task.Task) (bool, error) {
 			if flag(t.Order, 7) && flag(t.Order, 6) {
@@ -211,14 +211,16 @@ func drawWhen(rng *rand.Rand, i int) func(task.Task) (bool, error) {
 }
 
 // drawInput makes an expression over the order and the outputs before.
-func drawInput(rng *rand.Rand, i int) func(task.Task) (json.RawMessage, error) {
+func drawInput(rng *rand.Rand, after []int) func(task.Task) (json.RawMessage, error) {
 	switch rng.IntN(6) {
 	case 0:
 		return func(t task.Task) (json.RawMessage, error) { return json.RawMessage(`{"of":"` + string(t.ID) + `"}`), nil }
 	case 1:
 		return func(t task.Task) (json.RawMessage, error) {
-			if i > 0 && t.Steps[i-1].State == task.Processed && len(t.Steps[i-1].Output) > 0 && len(t.Steps[i-1].Output) < 1000 {
-				return json.RawMessage(`{"before":` + string(t.Steps[i-1].Output) + `}`), nil
+			for _, p := range after {
+				if out := t.Steps[p].Output; len(out) > 0 && len(out) < 1000 {
+					return json.RawMessage(`{"before":` + string(out) + `}`), nil
+				}
 			}
 			return json.RawMessage(`{"before":null}`), nil
 		}
