@@ -105,10 +105,10 @@ func (s *Submission) Submit(ctx context.Context, sub task.Submission) (Receipt, 
 	return s.submit(ctx, sub, false)
 }
 
-func (s *Submission) submit(ctx context.Context, sub task.Submission, again bool) (Receipt, error) {
+func (s *Submission) submit(ctx context.Context, sub task.Submission, queued bool) (Receipt, error) {
 	def, err := s.check(sub)
 	if errors.Is(err, ErrInvalid) && s.accepted(ctx, sub) {
-		return s.existing(ctx, sub, again)
+		return s.existing(ctx, sub, queued)
 	}
 	if err != nil {
 		return Receipt{}, err
@@ -123,13 +123,19 @@ func (s *Submission) submit(ctx context.Context, sub task.Submission, again bool
 	}
 	err = s.Engine.Create(ctx, ev, d)
 	if errors.Is(err, store.ErrExists) {
-		return s.existing(ctx, sub, again)
+		return s.existing(ctx, sub, queued)
 	}
 	if err != nil {
 		return Receipt{}, err
 	}
 	// If we stop here the task is in the index: its first steps have deadlines.
-	s.send(ctx, d)
+	err = s.Engine.Send(ctx, d)
+	if err != nil && queued {
+		return Receipt{}, err // the message comes again, and says it
+	}
+	if err != nil {
+		s.Engine.Logger.Error("sending for a new task; its deadline brings it back", "task", d.Task.ID, "error", err)
+	}
 	return Receipt{Task: d.Task}, nil
 }
 
@@ -143,18 +149,10 @@ func (s *Submission) accepted(ctx context.Context, sub task.Submission) bool {
 	return err == nil && t.OrderHash == sub.Hash()
 }
 
-// send sends what the new task says. The submission is accepted whether or not
-// that works: what could not be sent is found by deadline.
-func (s *Submission) send(ctx context.Context, d task.Decision) {
-	if err := s.Engine.Send(ctx, d); err != nil {
-		s.Engine.Logger.Error("sending for a new task; its deadline brings it back", "task", d.Task.ID, "error", err)
-	}
-}
-
-// existing answers for an id that is taken. When the message had been received
-// before, the first handling may have stopped before its sends: they are made
-// again.
-func (s *Submission) existing(ctx context.Context, sub task.Submission, again bool) (Receipt, error) {
+// existing answers for an id that is taken. A message may have been handled before,
+// up to its sends: they are made again. That is not left to its count of receives:
+// a dead letter that is brought back counts from one.
+func (s *Submission) existing(ctx context.Context, sub task.Submission, queued bool) (Receipt, error) {
 	t, err := s.Engine.Store.Load(ctx, sub.ID)
 	if err != nil {
 		return Receipt{}, err
@@ -162,8 +160,9 @@ func (s *Submission) existing(ctx context.Context, sub task.Submission, again bo
 	if t.OrderHash != sub.Hash() {
 		return Receipt{Task: t}, fmt.Errorf("task %s: %w: use another id for another order", sub.ID, ErrDifferent)
 	}
-	if again && !t.State.Finished() {
-		if _, err := s.Engine.Act(ctx, t.ID, task.Event{Kind: task.Redelivered, Redelivery: true}); err != nil {
+	if queued {
+		again := task.Event{Kind: task.Redelivered, Redelivery: true, Submission: &sub}
+		if _, err := s.Engine.Act(ctx, t.ID, again); err != nil {
 			return Receipt{}, err
 		}
 	}
@@ -176,7 +175,7 @@ func (s *Submission) existing(ctx context.Context, sub task.Submission, again bo
 func (s *Submission) Handle(ctx context.Context, d queue.Delivery) error {
 	sub, err := Decode(d.Body)
 	if err == nil {
-		_, err = s.submit(ctx, sub, d.Receives > 1)
+		_, err = s.submit(ctx, sub, true)
 	}
 	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrDifferent) {
 		return s.reject(ctx, d.Body, err)

@@ -76,7 +76,8 @@ type Event struct {
 	// it turns out to be applied already, its consequences are said again.
 	Redelivery bool
 
-	// Submission: Submitted.
+	// Submission: Submitted. Redelivered: the message that comes again is the
+	// submission itself, so that it was received is said again too.
 	Submission *Submission
 	// Hold: Submitted. The task is recorded, but nothing is claimed, because
 	// there is no room for its requests; the index, in HeldShard, brings it back.

@@ -76,12 +76,12 @@ func (c *change) goOn() {
 // repeat makes the messages that the record implies once more.
 func (c *change) repeat(which func(*StepState) bool) {
 	t := &c.d.Task
+	if c.e.Submission != nil || t.Owing && !t.State.Finished() {
+		c.tellReceived()
+	}
 	if t.State.Finished() {
 		c.tell()
 		return
-	}
-	if t.Owing {
-		c.tellReceived()
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
