@@ -110,9 +110,12 @@ func (c *change) decision() (Decision, error) {
 	return c.d, c.err
 }
 
-// owe marks a task that has something to tell which no message brings back.
+// owe marks a task that has something to tell which no message brings back. A
+// wake-up that ended the task does not: when it comes again, as a stale one often
+// does, it says nothing.
 func (c *change) owe() {
-	if c.e.Unsourced && c.d.Says() {
+	woken := (c.e.Kind == Woken || c.e.Kind == Redelivered) && c.d.Task.State.Finished()
+	if (c.e.Unsourced || woken) && c.d.Says() {
 		c.d.Task.Owing = true
 	}
 }

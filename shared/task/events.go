@@ -144,7 +144,9 @@ func (c *change) tokenFits(i int) bool {
 }
 
 // tooLate answers a reply without the live token. When its message had been
-// received before, what its first handling committed may never have been said.
+// received before, what its first handling committed may never have been said. If
+// that ended the task, nothing else would say it, so it is said again whatever the
+// message's count of receives: a dead letter that is brought back counts from one.
 func (c *change) tooLate(i int) {
 	s := &c.d.Task.Steps[i]
 	if s.Live() || s.Attempt != c.e.Attempt {
@@ -152,7 +154,7 @@ func (c *change) tooLate(i int) {
 	} else {
 		c.verdict(Duplicate, "the attempt has ended already")
 	}
-	if c.e.Redelivery {
+	if c.e.Redelivery || c.d.Verdict == Duplicate && c.d.Task.State.Finished() {
 		c.repeat(func(*StepState) bool { return true })
 		c.verdict(Repeated, c.d.Why)
 	}

@@ -77,13 +77,20 @@ func replyRules() []rule {
 			s.do(s.reply("a", "maybe"))
 			s.want("Processing: a Pending#1 x1")
 		}},
-		{"a finished task takes no reply", func(s *script) {
+		{"a finished task takes no reply, and says its end again", func(s *script) {
 			s.start(sequence("a"))
 			reply := s.reply("a", task.Succeeded)
 			s.do(reply)
 			s.do(reply)
-			s.verdict(task.Duplicate, "")
-			s.sends()
+			s.verdict(task.Repeated, "the attempt has ended already")
+			s.sends("tell Processed")
+		}},
+		{"a wake-up that ends the task leaves its end owed", func(s *script) {
+			s.start(flow(timer("t", time.Minute)))
+			s.after(time.Minute).woken()
+			if s.sends("tell Processed"); !s.task.Owing {
+				s.t.Error("the task owes nothing, although no message brings its end back")
+			}
 		}},
 	}
 }
