@@ -245,7 +245,8 @@ func (a *account) canStart(t *task.Task, i int) bool {
 // ready names the step that step i still waits for.
 func (a *account) ready(t *task.Task, i int) string {
 	for _, p := range a.flow.Steps[i].After {
-		if s := t.Steps[p].State; s != task.Processed && s != task.Skipped {
+		// In one commit a step can be done, let this one start and begin to be undone.
+		if a.steps[p].done == 0 && t.Steps[p].State != task.Skipped {
 			return t.Steps[p].Name
 		}
 	}

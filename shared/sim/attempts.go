@@ -77,7 +77,6 @@ func (a *account) extended(o *observation, i int) string {
 	return ""
 }
 
-
 // how finds the reason for which the live attempt of step i ended.
 func (a *account) how(o *observation, i int) outcome {
 	was, step, c := &o.was.Steps[i], &a.flow.Steps[i], &o.by.cause

@@ -92,7 +92,7 @@ func (a *account) goal(o *observation, all bool) string {
 	if verb && (was == "" || was == task.Error) {
 		return ""
 	}
-	if was != "" && !resubmit {
+	if was != "" && !resubmit && (was != task.Error || is != task.Compensated) { // a later one may ask for more
 		return fmt.Sprintf("its goal changes from %s to %q", was, is)
 	}
 	if is == "" {

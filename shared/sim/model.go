@@ -177,7 +177,6 @@ func (m *model) stepNames(id task.ID) (names []string) {
 	return names
 }
 
-
 // trySubmission: a client is about to submit this.
 func (m *model) trySubmission(s task.Submission) {
 	if !slices.ContainsFunc(m.subs[s.ID], func(o task.Submission) bool { return o.Hash() == s.Hash() }) {

@@ -198,7 +198,9 @@ func drawWhen(rng *rand.Rand, i int, after []int) func(task.Task) (bool, error) 
 	case 0, 1:
 		return func(t task.Task) (bool, error) { return flag(t.Order, i), nil }
 	case 2:
-		return func(t task.Task) (bool, error) { return len(after) == 0 || t.Steps[after[0]].State != task.Skipped, nil }
+		return func(t task.Task) (bool, error) {
+			return len(after) == 0 || t.Steps[after[0]].State != task.Skipped, nil
+		}
 	case 3:
 		return func(t task.Task) (bool, error) {
 			if flag(t.Order, 7) && flag(t.Order, 6) {
@@ -214,7 +216,9 @@ func drawWhen(rng *rand.Rand, i int, after []int) func(task.Task) (bool, error) 
 func drawInput(rng *rand.Rand, after []int) func(task.Task) (json.RawMessage, error) {
 	switch rng.IntN(6) {
 	case 0:
-		return func(t task.Task) (json.RawMessage, error) { return json.RawMessage(`{"of":"` + string(t.ID) + `"}`), nil }
+		return func(t task.Task) (json.RawMessage, error) {
+			return json.RawMessage(`{"of":"` + string(t.ID) + `"}`), nil
+		}
 	case 1:
 		return func(t task.Task) (json.RawMessage, error) {
 			for _, p := range after {
