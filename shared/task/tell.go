@@ -40,7 +40,8 @@ func (c *change) told(what string) string {
 func (c *change) tellReceived() {
 	if t := &c.d.Task; t.ResponseQueue != "" {
 		c.d.Notices = append(c.d.Notices, Notice{
-			ID: c.told(Received), Queue: t.ResponseQueue, Task: t.ID, Workflow: t.Workflow,
+			// It was received once, however often it has been resubmitted since.
+			ID: string(t.ID) + "/" + Received + "/0", Queue: t.ResponseQueue, Task: t.ID, Workflow: t.Workflow,
 			Status: Received, At: t.CreatedAt,
 		})
 	}
