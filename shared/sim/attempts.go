@@ -96,10 +96,10 @@ func (a *account) how(o *observation, i int) outcome {
 	switch {
 	case step.Wait > 0 && late && o.is.Steps[i].State == task.Processed:
 		return succeeded
-	case step.Agent == "" && turned && o.is.Steps[i].FailureCount == was.FailureCount:
-		return stopped
 	case step.Signal != "" && c.kind == byVerb && c.ask.Verb == operator.Signal && c.ask.Signal == step.Signal:
 		return succeeded
+	case step.Agent == "" && turned && o.is.Steps[i].FailureCount == was.FailureCount:
+		return stopped
 	case step.Wait == 0 && late && c.kind == bySweep:
 		return timedOut
 	}
