@@ -112,10 +112,10 @@ func (c *change) decision() (Decision, error) {
 
 // owe marks a task that has something to tell which no message brings back. A
 // wake-up that ended the task does not: when it comes again, as a stale one often
-// does, it says nothing.
+// does, it says nothing. A submission that ended at once may have come by a call.
 func (c *change) owe() {
-	woken := (c.e.Kind == Woken || c.e.Kind == Redelivered) && c.d.Task.State.Finished()
-	if (c.e.Unsourced || woken) && c.d.Says() {
+	sourced := c.e.Kind == Replied || !c.d.Task.State.Finished()
+	if (c.e.Unsourced || !sourced) && c.d.Says() {
 		c.d.Task.Owing = true
 	}
 }
