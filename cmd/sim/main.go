@@ -31,6 +31,7 @@ func main() {
 	flag.IntVar(&c.lines, "lines", 60, "how many lines of a trace are shown")
 	flag.IntVar(&c.parallel, "parallel", runtime.GOMAXPROCS(0), "how many seeds run at once")
 	flag.Parse()
+	debug.SetGCPercent(800) // a run lives for milliseconds, and memory is not short
 	if err := c.run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -28,11 +28,12 @@ const (
 	portAnswer
 	portPause
 	portBegin
+	portDone
 	numPorts
 )
 
 var portNames = [numPorts]string{"receive", "delete", "release", "send", "create", "load", "commit", "due",
-	"notify", "alert", "reject", "service", "answer", "pause", "begin"}
+	"notify", "alert", "reject", "service", "answer", "pause", "begin", "done"}
 
 // crash is what unwinds the stack of a hand that dies at a port. Engine code that
 // recovers it comes to another port or to the clock, and is unwound again.
@@ -41,15 +42,13 @@ type crash struct{}
 // hand is one handler at work: a coroutine that stops at every port. Of all hands
 // one runs at a time, the world's cur.
 type hand struct {
-	world  *world
-	id     uint64
-	proc   *process
-	resume func() (port, bool)
-	stop   func()
-	yield  func(port) bool
-	at     int  // its place in world.hands
-	dead   bool // it was killed: nothing may run any more
-	ended  bool
+	world *world
+	id    uint64
+	proc  *process
+	on    *coroutine
+	at    int  // its place in world.hands
+	dead  bool // it was killed: nothing may run any more
+	ended bool
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -71,16 +70,41 @@ type hand struct {
 	after func()
 }
 
+// coroutine runs hands, one after the other: a new one would have to grow its stack
+// anew for each.
+type coroutine struct {
+	next  func() (port, bool)
+	stop  func()
+	yield func(port) bool
+	job   func()
+}
+
+// idle returns a coroutine that waits for a job.
+func (w *world) idle() *coroutine {
+	if n := len(w.idlers); n > 0 {
+		c := w.idlers[n-1]
+		w.idlers = w.idlers[:n-1]
+		return c
+	}
+	c := &coroutine{}
+	c.next, c.stop = iter.Pull(func(yield func(port) bool) {
+		c.yield = yield
+		for more := true; more; more = yield(portDone) {
+			c.job()
+		}
+	})
+	return c
+}
+
 // spawn starts a hand of an instance. It runs up to its first port when the heap
 // comes to it.
 func (w *world) spawn(p *process, work func(h *hand)) *hand {
 	w.handSeq++
-	h := &hand{world: w, id: w.handSeq, proc: p, at: len(w.hands), ctx: context.Background()}
+	h := &hand{world: w, id: w.handSeq, proc: p, at: len(w.hands), ctx: context.Background(), on: w.idle()}
 	if w.hit(ComputeStopped) {
 		h.ctx, h.cancel = context.WithCancel(h.ctx)
 	}
-	h.resume, h.stop = iter.Pull(func(yield func(port) bool) {
-		h.yield = yield
+	h.on.job = func() {
 		defer func() {
 			if p := recover(); p != nil && p != (crash{}) {
 				panic(p)
@@ -88,7 +112,7 @@ func (w *world) spawn(p *process, work func(h *hand)) *hand {
 		}()
 		h.pass(portBegin)
 		work(h)
-	})
+	}
 	w.hands = append(w.hands, h)
 	w.step(h)
 	return h
@@ -97,7 +121,7 @@ func (w *world) spawn(p *process, work func(h *hand)) *hand {
 // pass is the hand-over: the code that calls a port stops here, and goes on when
 // its turn comes, or never.
 func (h *hand) pass(p port) {
-	if h.dead || !h.yield(p) {
+	if h.dead || !h.on.yield(p) || h.dead {
 		h.dead = true
 		panic(crash{})
 	}
@@ -118,9 +142,9 @@ func (w *world) step(h *hand) {
 	}
 	before := w.cur
 	w.cur = h
-	p, more := h.resume()
+	p, _ := h.on.next()
 	w.cur = before
-	if !more {
+	if p == portDone {
 		w.forget(h)
 		return
 	}
@@ -166,13 +190,14 @@ func (w *world) kill(h *hand) {
 	h.dead = true
 	before := w.cur
 	w.cur = h
-	h.stop()
+	h.on.next() // its port panics, and it unwinds
 	w.cur = before
 	w.forget(h)
 }
 
 func (w *world) forget(h *hand) {
 	h.ended = true
+	w.idlers = append(w.idlers, h.on)
 	if h.cancel != nil {
 		h.cancel()
 	}

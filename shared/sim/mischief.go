@@ -241,19 +241,31 @@ func (w *world) replay() {
 func (w *world) litter() {
 	w.struck(InputGarbage)
 	l := pick(w.rng, w.lines...)
-	mark := fmt.Sprintf("%d", w.events.seq)
-	body := pick(w.rng,
-		"garbage "+mark, `{"`+mark+`":`, `{"id":"t`+mark+`","workflow":7,"order":{}}`, `[`+mark+`]`,
-		`{"id":"`+strings.Repeat("ü", 200)+mark+`","workflow":"gen0","order":{"for":1}}`,
-		`{"id":"../../`+mark+`","workflow":"gen0","order":{"for":1}}`,
-		`{"id":"x`+mark+`","workflow":"gen0","order":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`,
-		`{"wake":{"task":"no-such-`+mark+`"}}`, `{"wake":{},"reply":{},"mark":`+mark+`}`,
-		`{"wake":{"task":"`+strings.Repeat("x", 5000)+mark+`"}}`, "\u0001\u0002 🛵 "+mark,
-		`{"task":"t0","step":"s0","attempt":1,"lockedBy":"me","completeBy":1,"mark":`+mark+`}`,
-		strings.Repeat("z", queue.MaxBody-len(mark))+mark,
-	)
+	mark := fmt.Sprint(w.events.seq)
+	body := pick(w.rng, garbage...)(mark)
 	w.model.littered(l, body)
 	w.inject(l, []byte(body))
+}
+
+// garbage are messages that nobody can read or apply, each with a mark of its own.
+var garbage = []func(mark string) string{
+	func(m string) string { return "garbage " + m },
+	func(m string) string { return `{"` + m + `":` },
+	func(m string) string { return `{"id":"t` + m + `","workflow":7,"order":{}}` },
+	func(m string) string { return `[` + m + `]` },
+	func(m string) string { return `{"id":"` + strings.Repeat("ü", 200) + m + `","workflow":"gen0","order":{"for":1}}` },
+	func(m string) string { return `{"id":"../../` + m + `","workflow":"gen0","order":{"for":1}}` },
+	func(m string) string {
+		return `{"id":"x` + m + `","workflow":"gen0","order":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`
+	},
+	func(m string) string { return `{"wake":{"task":"no-such-` + m + `"}}` },
+	func(m string) string { return `{"wake":{},"reply":{},"mark":` + m + `}` },
+	func(m string) string { return `{"wake":{"task":"` + strings.Repeat("x", 5000) + m + `"}}` },
+	func(m string) string { return "\u0001\u0002 🛵 " + m },
+	func(m string) string {
+		return `{"task":"t0","step":"s0","attempt":1,"lockedBy":"me","completeBy":1,"mark":` + m + `}`
+	},
+	func(m string) string { return strings.Repeat("z", queue.MaxBody-len(m)) + m },
 }
 
 // inject puts a message into a queue, past all senders.

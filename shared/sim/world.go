@@ -21,6 +21,7 @@ type world struct {
 	now     task.Millis
 	events  events
 	hands   []*hand
+	idlers  []*coroutine
 	cur     *hand
 	handSeq uint64
 	// ports counts the calls at which hands stopped, asking is the one that is
@@ -233,6 +234,9 @@ func (w *world) sweep(h *hand) {
 func (w *world) clear() {
 	for len(w.hands) > 0 {
 		w.kill(w.hands[len(w.hands)-1])
+	}
+	for _, c := range w.idlers {
+		c.stop()
 	}
 }
 
