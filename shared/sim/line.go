@@ -34,10 +34,12 @@ func (w *world) newLine(name string, r role, agent string) *line {
 }
 
 // open gives a line a queue that is empty.
-func (w *world) open(l *line) {
+func (w *world) open(l *line) { w.openAt(l, func() time.Time { return w.now.Time() }) }
+
+func (w *world) openAt(l *line, clock func() time.Time) {
 	l.queue = memqueue.New(memqueue.Config{
 		Name: l.name, Visibility: w.plan.visibility, MaxReceives: w.plan.maxReceives, Capacity: 1 << 16,
-		Clock: func() time.Time { return w.now.Time() },
+		Clock: clock,
 		Faults: &memqueue.Faults{
 			Refuse: w.refuse, Lose: w.lose, Reject: w.rejectOne,
 			Deliver: func(queue.Message) []time.Duration { return w.deliver(l) },

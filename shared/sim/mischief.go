@@ -253,7 +253,9 @@ var garbage = []func(mark string) string{
 	func(m string) string { return `{"` + m + `":` },
 	func(m string) string { return `{"id":"t` + m + `","workflow":7,"order":{}}` },
 	func(m string) string { return `[` + m + `]` },
-	func(m string) string { return `{"id":"` + strings.Repeat("ü", 200) + m + `","workflow":"gen0","order":{"for":1}}` },
+	func(m string) string {
+		return `{"id":"` + strings.Repeat("ü", 200) + m + `","workflow":"gen0","order":{"for":1}}`
+	},
 	func(m string) string { return `{"id":"../../` + m + `","workflow":"gen0","order":{"for":1}}` },
 	func(m string) string {
 		return `{"id":"x` + m + `","workflow":"gen0","order":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`
