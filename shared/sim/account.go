@@ -130,6 +130,9 @@ func (a *account) identity(o *observation) string {
 	if is.Deadline != was.Deadline && (!resubmit || is.Deadline != o.by.now.Add(a.flow.CompleteWithin)) {
 		return "the deadline moved"
 	}
+	if is.Resubmits > was.Resubmits && was.Goal == task.Error && is.Deadline != o.by.now.Add(a.flow.CompleteWithin) {
+		return "it was resubmitted and has no new deadline"
+	}
 	if is.Resubmits != was.Resubmits && (!resubmit || is.Resubmits != was.Resubmits+1) {
 		return "the number of resubmissions changed"
 	}
@@ -199,6 +202,10 @@ const grace = 30 * time.Second
 // is live, not after the task's deadline, not long after what can start.
 func (a *account) index(o *observation) string {
 	t, now := &o.is, o.by.now
+	released := o.was.Owing && !t.Owing
+	if o.by.cause.kind == bySweep && o.was.CompleteBy > now && !released {
+		return fmt.Sprintf("the Supervisor acts on it, and it is due at %v: a row of the index is a hint", since(o.was.CompleteBy))
+	}
 	if t.State.Finished() {
 		if (t.CompleteBy > 0) != t.Owing {
 			return fmt.Sprintf("it has ended, owing %v, CompleteBy %v", t.Owing, since(t.CompleteBy))

@@ -40,6 +40,7 @@ const (
 	StoreFull       // no room
 	StoreReadFailed // a load or a query fails
 	StoreDamaged    // a record that can't be read, for once
+	StorePoisoned   // one record can't be read, for good
 	IndexLag        // the index lags by up to a minute, and out of order
 
 	// The outlet.
@@ -68,9 +69,10 @@ const (
 	AgentTransient
 	AgentAnswerLost // the effect is there, the caller sees a failure
 	AgentRefused
-	AgentDown        // fails for minutes
-	AgentOtherAnswer // another output for the same key
-	AgentUnusable    // an answer that is no JSON
+	AgentRefusedAfter // refused, although an earlier call of the same delivery had its effect
+	AgentDown         // fails for minutes
+	AgentOtherAnswer  // another output for the same key
+	AgentUnusable     // an answer that is no JSON
 	AgentPanic
 	AgentRetryAfter
 	AgentNotNow
@@ -140,6 +142,7 @@ var faults = [numFaults]fault{
 	StoreFull:       {"store.full", rare},
 	StoreReadFailed: {"store.read-failed", some},
 	StoreDamaged:    {"store.damaged", rare},
+	StorePoisoned:   {"store.poisoned", []float64{0.05, 0.2}},
 	IndexLag:        {"index.lag", always},
 
 	OutletRefused: {"outlet.refused", often},
@@ -159,21 +162,22 @@ var faults = [numFaults]fault{
 	TickDoubled: {"tick.doubled", often},
 	TickLate:    {"tick.late", often},
 
-	AgentSilent:      {"agent.silent", some},
-	AgentSlow:        {"agent.slow", some},
-	AgentTransient:   {"agent.transient", often},
-	AgentAnswerLost:  {"agent.answer-lost", often},
-	AgentRefused:     {"agent.refused", some},
-	AgentDown:        {"agent.down", weight},
-	AgentOtherAnswer: {"agent.other-answer", often},
-	AgentUnusable:    {"agent.unusable", rare},
-	AgentPanic:       {"agent.panic", rare},
-	AgentRetryAfter:  {"agent.retry-after", some},
-	AgentNotNow:      {"agent.not-now", some},
-	AgentHeartbeat:   {"agent.heartbeat", often},
-	AgentBigOutput:   {"agent.big-output", some},
-	UndoTransient:    {"undo.transient", often},
-	UndoRefused:      {"undo.refused", some},
+	AgentSilent:       {"agent.silent", some},
+	AgentSlow:         {"agent.slow", some},
+	AgentTransient:    {"agent.transient", often},
+	AgentAnswerLost:   {"agent.answer-lost", often},
+	AgentRefusedAfter: {"agent.refused-after", often},
+	AgentRefused:      {"agent.refused", some},
+	AgentDown:         {"agent.down", weight},
+	AgentOtherAnswer:  {"agent.other-answer", often},
+	AgentUnusable:     {"agent.unusable", rare},
+	AgentPanic:        {"agent.panic", rare},
+	AgentRetryAfter:   {"agent.retry-after", some},
+	AgentNotNow:       {"agent.not-now", some},
+	AgentHeartbeat:    {"agent.heartbeat", often},
+	AgentBigOutput:    {"agent.big-output", some},
+	UndoTransient:     {"undo.transient", often},
+	UndoRefused:       {"undo.refused", some},
 
 	ForgedToken:         {"forged.token", weight},
 	ForgedStep:          {"forged.step", weight},

@@ -60,6 +60,8 @@ type hand struct {
 	port int
 	// cause is what the hand is working on.
 	cause cause
+	// receives is how often its message has been received.
+	receives int
 	// claims are the attempts that its commits have claimed for this cause, sent
 	// the requests it has sent.
 	claims []token

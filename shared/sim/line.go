@@ -191,13 +191,14 @@ func (w *world) consume(h *hand, l *line) {
 	var done []string
 	for _, d := range ds {
 		h.begin(causeOf(l, d))
+		h.receives = d.Receives
 		w.trace("%s handles (%d): %.300s", h, d.Receives, d.Body)
 		err := w.handler(h.proc, l)(h.ctx, d)
 		w.model.handled(h, d, err)
 		switch {
 		case err == nil && w.plan.deleteAtOnce:
 			w.remove(h, l, d.Receipt)
-		case err == nil:
+		case err == nil, w.calm && w.poisoned != "": // an operator drops what is about the damaged record
 			done = append(done, d.Receipt)
 		default:
 			w.trace("%s: not handled: %v", h, err)

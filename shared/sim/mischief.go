@@ -96,6 +96,11 @@ func (w *world) verb(v operator.Verb) {
 	if t == nil {
 		return
 	}
+	w.askFor(v, t)
+}
+
+// askFor asks for a verb, now.
+func (w *world) askFor(v operator.Verb, t *task.Task) {
 	a := operator.Ask{Verb: v, Reason: "because"}
 	switch v {
 	case operator.Cancel:
@@ -276,4 +281,14 @@ func (w *world) inject(l *line, body []byte) {
 		w.trace("a stranger writes to %s: %.200s", l.name, body)
 		w.kick(l, w.now)
 	}
+}
+
+// impatient is an operator who resubmits a task as soon as it has failed, maybe
+// before its end was told.
+func (w *world) impatient(id task.ID) {
+	w.events.add(w.now+task.Millis(w.rng.IntN(300)), nil, func() {
+		if t := &w.table.rows[id].task; t.State == task.Error {
+			w.askFor(operator.Resubmit, t)
+		}
+	})
 }

@@ -79,6 +79,8 @@ func (p tablePort) Load(ctx context.Context, id task.ID) (t task.Task, err error
 	began := w.moment()
 	h.pass(portLoad)
 	switch {
+	case id == w.poisoned:
+		return task.Task{}, fmt.Errorf("loading task %s: %w", id, store.ErrDamaged)
 	case w.hit(StoreReadFailed):
 		return task.Task{}, fmt.Errorf("loading task %s: %w", id, errInjected)
 	case w.hit(StoreDamaged):

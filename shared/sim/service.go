@@ -32,6 +32,7 @@ type call struct {
 	// made is true once the service was called; answer is the output of the call
 	// that succeeded.
 	made, succeeded bool
+	tries           int
 	answer          json.RawMessage
 	// deadline is the CompleteBy of the request, or a later one asked for.
 	deadline task.Millis
@@ -55,8 +56,12 @@ func (w *world) effectOf(key string) *effect {
 func (w *world) work(ctx context.Context, r task.Request) (json.RawMessage, error) {
 	h := w.cur
 	h.call.deadline = max(h.call.deadline, r.CompleteBy)
+	if h.now >= h.call.deadline {
+		w.fail("S4 late call", r.Task, fmt.Sprintf("step %s is worked on at %v, after %v", r.Step, since(h.now), since(h.call.deadline)))
+	}
 	h.pass(portService)
 	h.call.made = true
+	h.call.tries++
 	e := w.effectOf(r.Key)
 	e.calls++
 	if w.now < w.downUntil[r.Agent] {
@@ -91,6 +96,8 @@ func (w *world) do(h *hand, e *effect, r task.Request) (json.RawMessage, error) 
 	case e.open && !e.applied, r.Attempt <= e.refused && !e.applied:
 		e.refused = max(e.refused, r.Attempt)
 		return nil, agent.Permanent(errors.New("409 refused"))
+	case e.applied && (h.receives > 1 || h.call.tries > 1) && w.hit(AgentRefusedAfter):
+		return nil, agent.Permanent(errors.New("409 there is one already"))
 	case !e.applied && w.hit(AgentRefused):
 		e.open, e.refused = true, max(e.refused, r.Attempt)
 		return nil, agent.Permanent(errors.New("402 refused"))

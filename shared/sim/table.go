@@ -187,10 +187,11 @@ func (t *table) settle(r *row) {
 	r.pending = left
 }
 
-// nextDue is the earliest time at which the index has something to act on.
-func (t *table) nextDue() (next task.Millis, found bool) {
+// nextDue is the earliest time at which the index has something to act on, but for
+// one task.
+func (t *table) nextDue(but task.ID) (next task.Millis, found bool) {
 	for _, r := range t.order {
-		if by := r.task.CompleteBy; by > 0 && (!found || by < next) {
+		if by := r.task.CompleteBy; by > 0 && r.task.ID != but && (!found || by < next) {
 			next, found = by, true
 		}
 	}

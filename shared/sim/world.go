@@ -43,6 +43,7 @@ type world struct {
 	effects     map[string]*effect
 	downUntil   map[string]task.Millis
 	awayUntil   task.Millis
+	poisoned    task.ID  // its record can't be read any more
 	replies     [][]byte // some of those that were sent, to be sent again
 
 	model   *model
@@ -84,7 +85,7 @@ func (w *world) indexLag() task.Millis {
 // hit asks whether a fault strikes here and now.
 func (w *world) hit(f Fault) bool {
 	for _, s := range w.options.Strikes {
-		if s.Fault == f && s.Call == w.asking {
+		if !w.calm && s.Fault == f && s.Call == w.asking {
 			w.tally.Faults[f]++
 			return true
 		}
@@ -143,9 +144,21 @@ func (w *world) run() {
 		from := time.Duration(w.rng.IntN(600)) * time.Second
 		w.events.add(w.now.Add(from), nil, func() { w.awayUntil = w.now.Add(time.Hour) })
 	}
+	if w.plan.rates[StorePoisoned] > 0 {
+		w.events.add(w.now.Add(time.Duration(w.rng.Int64N(int64(w.plan.arrival+20*time.Second)))), nil, w.poison)
+	}
 	w.until(noon.Add(w.plan.span))
 	if w.failed == nil {
 		w.settle()
+	}
+}
+
+// poison damages a record for good, preferably one that has not ended. It must not
+// hold up any other.
+func (w *world) poison() {
+	if t := w.target(func(t *task.Task) bool { return !t.State.Finished() }); t != nil && w.hit(StorePoisoned) {
+		w.poisoned = t.ID
+		w.trace("the record of task %s is damaged", t.ID)
 	}
 }
 
@@ -190,7 +203,7 @@ func (w *world) nextTick(end task.Millis) (*process, task.Millis) {
 	if len(w.events.all) > 0 {
 		horizon = min(horizon, w.events.all[0].at)
 	}
-	if due, some := w.table.nextDue(); some {
+	if due, some := w.table.nextDue(w.poisoned); some {
 		horizon = min(horizon, due.Add(-first.skew))
 	} else if horizon > end {
 		return nil, end + 1
