@@ -168,6 +168,13 @@ backlog: build ## submit BACKLOG=1000000 tasks while nothing works on them, and 
 kill: ## kill -9 the real process KILLS=25 times under load
 	go test -count=1 ./cmd/triad -run TestKilled -v -kills $(KILLS)
 
+.PHONY: sim
+sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 FROM=1 runs many (JSON=1)
+	@mkdir -p bin
+	@go build -o bin/sim ./cmd/sim
+	@bin/sim $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),10000) -from $(or $(FROM),1)) \
+	  $(if $(TASKS),-tasks $(TASKS)) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(CALM),-calm) $(if $(JSON),-json)
+
 .PHONY: fuzz
 fuzz: ## fuzz every decoder, FUZZTIME=30s each
 	@set -e; for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . ); do \

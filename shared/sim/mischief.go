@@ -286,7 +286,7 @@ func (w *world) inject(l *line, body []byte) {
 // impatient is an operator who resubmits a task as soon as it has failed, maybe
 // before its end was told.
 func (w *world) impatient(id task.ID) {
-	w.events.add(w.now+task.Millis(w.rng.IntN(300)), nil, func() {
+	w.events.add(w.now+task.Millis(w.rng.IntN(pick(w.rng, 40, 100, 3000))), nil, func() {
 		if t := &w.table.rows[id].task; t.State == task.Error {
 			w.askFor(operator.Resubmit, t)
 		}

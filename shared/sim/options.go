@@ -83,7 +83,7 @@ func draw(o Options) (plan, *rand.Rand) {
 		instances:    pick(rng, 1, 2, 2, 3),
 		batch:        pick(rng, 1, 2, 10),
 		maxReceives:  pick(rng, 2, 5, 5, 1000),
-		cap:          pick(rng, 3, 1000, 1000),
+		cap:          pick(rng, 1, 3, 1000, 1000),
 		visibility:   pick(rng, 5*time.Second, 30*time.Second, 10*time.Minute),
 		period:       pick(rng, time.Second, 5*time.Second, 20*time.Second, time.Minute),
 		spread:       pick(rng, 0, 0, 10*time.Second),

@@ -86,7 +86,7 @@ func (w *world) rested() bool {
 // bound is when every task must have ended, from its definition: its own deadline
 // ends forward work, then attempts end, then undo has so many attempts and waits.
 func (w *world) bound() task.Millis {
-	slack := 10*time.Minute + time.Duration(len(w.table.order)+1)*w.plan.period
+	slack := 10*time.Minute + time.Duration(4*len(w.table.order)+4)*w.plan.period
 	end := w.now.Add(slack)
 	for _, r := range w.table.order {
 		t := &r.task

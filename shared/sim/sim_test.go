@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,9 @@ import (
 	"triad/shared/task"
 	"triad/workflows"
 )
+
+// long makes the tests of this package do all that they can: minutes.
+var long = flag.Bool("long", false, "every call, every pair of calls, 1,000 seeds twice")
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800) // a run lives for milliseconds
@@ -76,9 +80,9 @@ func TestCorpus(t *testing.T) {
 // TestTheSameSeedGivesTheSameRun: twice in this process, side by side with others.
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	t.Parallel()
-	n := uint64(1000)
-	if testing.Short() {
-		n = 50
+	n := uint64(100)
+	if *long {
+		n = 1000
 	}
 	first := map[uint64]uint64{}
 	seeds(t, 5000, n, func(r sim.Result) { first[r.Options.Seed] = r.Hash })

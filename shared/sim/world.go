@@ -238,7 +238,7 @@ func (w *world) sweep(h *hand) {
 	h.begin(cause{kind: bySweep})
 	report, err := h.proc.supervisor.Sweep(h.ctx)
 	w.model.swept(h, report, err)
-	if w.plan.rates[InputHeld] > 0 {
+	if w.tally.Faults[InputHeld] > 0 {
 		_, _ = h.proc.supervisor.Admit(h.ctx, 1+w.rng.IntN(5))
 	}
 }
