@@ -41,9 +41,7 @@ type account struct {
 	// undoing: an undo has begun. over: an operator's cancel or undo was granted;
 	// no forward step starts any more.
 	undoing, over bool
-	// ends counts how often the task has ended; owed is what its latest end, and
-	// its beginning, have to tell.
-	ends int
+	// owed is what its latest end, and its beginning, have to tell.
 	owed []string
 	said map[string]string
 	// tainted: a stranger's reply under a live token was believed, so that record

@@ -132,6 +132,9 @@ func (m *model) committed(was task.Task, c store.Change) {
 	if rule, detail := a.judge(&o); rule != "" {
 		m.w.fail(rule, c.Task.ID, fmt.Sprintf("%s\nby %s (%d)\nbefore %s\nafter  %s", detail, by.proc, by.cause.kind, line1(was), line1(c.Task)))
 	}
+	if m.w.options.suspect != nil {
+		m.w.options.suspect(m.w)
+	}
 	if c.Task.State == task.Error && was.State != task.Error && m.w.plan.rates[VerbResubmit] > 0 && !m.w.calm && m.w.rng.IntN(4) == 0 {
 		m.w.impatient(c.Task.ID)
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	Trace bool `json:"-"`
 	// History keeps every call of the table, for Result.History.
 	History bool `json:"-"`
+	// suspect is called after each commit: a rule of a test's own.
+	suspect func(*world)
 }
 
 // Strike is a fault at one call of a port, counted from 1.

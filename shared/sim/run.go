@@ -110,9 +110,9 @@ func Shrink(o Options, samples []Sample) Result {
 			changed = try(smaller) || changed
 		}
 		tasks := cmp.Or(best.Options.Tasks, best.Tally.Tasks)
-		for _, n := range []int{1, 2, 3, tasks / 2, tasks - 1} {
+		for n := 1; n < tasks; n++ {
 			smaller := best.Options
-			if smaller.Tasks = n; n > 0 && n < tasks && try(smaller) {
+			if smaller.Tasks = n; try(smaller) {
 				changed = true
 				break
 			}
