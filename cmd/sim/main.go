@@ -47,14 +47,13 @@ type config struct {
 
 // summary is the result of many seeds.
 type summary struct {
-	Commit    string      `json:"commit"`
-	From      uint64      `json:"from"`
-	Seconds   float64     `json:"seconds"`
-	PerSecond float64     `json:"seedsPerSecond"`
-	Violated  []violated  `json:"violations"`
-	Tally     sim.Tally   `json:"tally"`
-	Missing   []string    `json:"missing"`
-	mu        *sync.Mutex `json:"-"`
+	Commit    string     `json:"commit"`
+	From      uint64     `json:"from"`
+	Seconds   float64    `json:"seconds"`
+	PerSecond float64    `json:"seedsPerSecond"`
+	Violated  []violated `json:"violations"`
+	Tally     sim.Tally  `json:"tally"`
+	Missing   []string   `json:"missing"`
 }
 
 type violated struct {
@@ -114,8 +113,9 @@ func (c *config) report(r sim.Result) error {
 
 // many runs seeds on all processors.
 func (c *config) many(o sim.Options, samples []sim.Sample) error {
-	s := summary{Commit: commit(), From: c.from, mu: new(sync.Mutex)}
+	s := summary{Commit: commit(), From: c.from}
 	began := time.Now()
+	var mu sync.Mutex // guards s
 	var next, done atomic.Uint64
 	var stop atomic.Bool
 	var all sync.WaitGroup
@@ -133,15 +133,15 @@ func (c *config) many(o sim.Options, samples []sim.Sample) error {
 				mine.Add(&r.Tally)
 				c.progress(done.Add(1), began)
 				if r.Violation != nil {
-					s.mu.Lock()
+					mu.Lock()
 					s.Violated = append(s.Violated, violated{r.Options, r.Violation})
-					s.mu.Unlock()
+					mu.Unlock()
 					stop.Store(!c.keepGoing)
 				}
 			}
-			s.mu.Lock()
+			mu.Lock()
 			s.Tally.Add(&mine)
-			s.mu.Unlock()
+			mu.Unlock()
 		})
 	}
 	all.Wait()
