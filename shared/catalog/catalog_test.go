@@ -27,7 +27,7 @@ import (
 
 func load(t *testing.T, files fs.FS) *catalog.Catalog {
 	t.Helper()
-	c, err := catalog.Load(files, []string{"a"})
+	c, err := catalog.Load(files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
