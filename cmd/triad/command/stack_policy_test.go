@@ -108,6 +108,7 @@ func TestThePolicyOfOperatorsIsEnoughAndNoMore(t *testing.T) {
 	for _, args := range [][]string{{"rejected"}, {"notices", "shop", "--ack"}, {"redrive"}, {"redrive", "scheduler"}} {
 		p.must(args...)
 	}
+	p.run("doctor") // it finds the rejected message
 	check(func(statement) bool { return true })
 	for _, args := range [][]string{{"list", "--unfinished"}, {"list", "--state", "Error"}, {"show", "lost-1"}, {"watch", "--once"}, {"workflow", "list"}} {
 		p.must(args...)
