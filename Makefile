@@ -171,7 +171,7 @@ kill: ## kill -9 the real process KILLS=25 times under load
 .PHONY: sim
 sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 FROM=1 runs many (JSON=1)
 	@mkdir -p bin
-	@go build -o bin/sim ./cmd/sim
+	@go build -buildvcs=auto -o bin/sim ./cmd/sim
 	@bin/sim $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),10000) -from $(or $(FROM),1)) \
 	  $(if $(TASKS),-tasks $(TASKS)) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(CALM),-calm) $(if $(JSON),-json)
 
