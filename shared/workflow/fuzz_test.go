@@ -65,3 +65,31 @@ func checkClosures(t *testing.T, w task.Workflow) {
 		}
 	}
 }
+
+// FuzzParseBundle: no bytes make ParseBundle panic, and a bundle that is accepted
+// is the bundle of what came out.
+func FuzzParseBundle(f *testing.F) {
+	for _, file := range []string{"order.yaml", "drone-delivery.yaml"} {
+		d, err := workflow.ParseFS(workflows.FS, file, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(d.Bundle())
+	}
+	f.Add([]byte(`{"format":1,"text":"workflow: a\nversion: 1\ncompleteWithin: 1h\nsteps: {a: {wait: 1s}}"}`))
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		d, err := workflow.ParseBundle(raw)
+		if err != nil {
+			return
+		}
+		back, err := workflow.ParseBundle(d.Bundle())
+		if err != nil {
+			t.Fatalf("the bundle of what a bundle gave: %v", err)
+		}
+		if diff := cmp.Diff(d.Workflow, back.Workflow, ignoreClosures); diff != "" {
+			t.Errorf("workflow (-first +again):\n%s", diff)
+		}
+		checkClosures(t, d.Workflow)
+	})
+}

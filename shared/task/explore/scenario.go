@@ -104,7 +104,7 @@ func signal() task.Event {
 func Scenarios(all bool) []Scenario {
 	most := Faults{Duplicates: 1, Crashes: 1, Failures: 1, Delays: 1}
 	if all {
-		most = Faults{Duplicates: 2, Crashes: 2, Losses: 1, Failures: 2, Delays: 2}
+		most = Faults{Duplicates: 2, Crashes: 2, Losses: 1, Failures: 1, Delays: 1}
 	}
 	narrow := Faults{Crashes: 1, Failures: 1, Delays: 1}
 	if all {
