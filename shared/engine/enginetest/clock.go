@@ -28,8 +28,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// reach lets time pass until t, or not at all when t has been.
-func (c *Clock) reach(t time.Time) {
+// Reach lets time pass until t, or not at all when t has been.
+func (c *Clock) Reach(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t.After(c.now) {

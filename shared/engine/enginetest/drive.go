@@ -24,11 +24,11 @@ func (r *Rig) Settle(ps ...*Process) {
 		if r.Deliver(p) {
 			continue
 		}
-		due, found := r.nextDue()
+		due, found := r.NextDue()
 		if !found {
 			return
 		}
-		r.Clock.reach(due)
+		r.Clock.Reach(due)
 		if _, err := p.Supervisor.Sweep(context.Background()); err != nil {
 			r.tb.Fatal(err)
 		}
@@ -100,8 +100,8 @@ func (r *Rig) Lose() {
 	}
 }
 
-// nextDue is when the next message or task is due.
-func (r *Rig) nextDue() (next time.Time, found bool) {
+// NextDue is when the next message or task is due, and whether any is.
+func (r *Rig) NextDue() (next time.Time, found bool) {
 	consider := func(t time.Time) {
 		if !found || t.Before(next) {
 			next, found = t, true

@@ -116,7 +116,10 @@ func (r *Rig) Start(instance string) *Process {
 	if r.Outlet != nil {
 		c.Outlet = r.Outlet
 	}
-	e := engine.New(c)
+	return r.process(engine.New(c))
+}
+
+func (r *Rig) process(e *engine.Engine) *Process {
 	return &Process{
 		Engine: e,
 		Submission: submission.New(submission.Config{Engine: e, Definitions: r.Catalog, Rejected: r.Memory,
