@@ -4,6 +4,7 @@
 
 SHELL       := /bin/sh
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GREMLINS    := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 KILLS       ?= 25
 BACKLOG     ?= 1000000
 FUZZTIME    ?= 30s
@@ -174,6 +175,18 @@ sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 F
 	@go build -buildvcs=auto -o bin/sim ./cmd/sim
 	@bin/sim $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),10000) -from $(or $(FROM),1)) \
 	  $(if $(TASKS),-tasks $(TASKS)) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(CALM),-calm) $(if $(JSON),-json)
+.PHONY: explore
+explore: ## go through every world of a small task, and fail every pair of calls of the canonical orders (minutes)
+	go test -count=1 -timeout 2h ./shared/task/explore -v -all
+	go test -count=1 -timeout 2h ./shared/engine -run TestEveryPairOfCallsMayFail -v -all
+
+.PHONY: mutate
+mutate: ## mutate package task, run its tests on each mutant, and fail when one lives (half an hour)
+	@mkdir -p .local
+	go run $(GREMLINS) unleash --workers 1 --timeout-coefficient 30 --invert-logical --invert-loopctrl \
+	  --invert-assignments --invert-bitwise --invert-bwassign --remove-self-assignments \
+	  -S lt -o $(CURDIR)/.local/mutants.json ./shared/task
+	go run ./infra/mutate -report .local/mutants.json
 
 .PHONY: fuzz
 fuzz: ## fuzz every decoder, FUZZTIME=30s each

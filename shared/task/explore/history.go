@@ -41,7 +41,7 @@ func (w *world) note(l *look) {
 		w.reopened()
 	}
 	if l.is.State.Finished() && len(l.d.Moves) > 0 || l.e.Kind == task.Submitted {
-		w.owe(l.d)
+		w.owe(l.s, l.d)
 	}
 }
 
@@ -82,16 +82,20 @@ func (w *world) noteLate(l *look) {
 // not been told of it need not be told any more.
 func (w *world) reopened() {
 	for i, id := range w.owed {
-		if !strings.Contains(id, "/"+task.Received+"/") {
+		if !received(id) {
 			w.untold &^= 1 << i
 		}
 	}
 }
 
+func received(id string) bool { return strings.Contains(id, "/"+task.Received+"/") }
+
 // owe notes what has to be told now.
-func (w *world) owe(d task.Decision) {
+func (w *world) owe(s *Scenario, d task.Decision) {
 	add := func(id string) {
-		w.untold |= 1 << len(w.owed)
+		if !s.Call || !received(id) {
+			w.untold |= 1 << len(w.owed)
+		}
 		w.owed = append(w.owed, id)
 	}
 	for _, n := range d.Notices {

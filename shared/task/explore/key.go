@@ -114,10 +114,8 @@ func (k *writer) mail() {
 		k.b = k.b[:start]
 	}
 	slices.SortFunc(k.mails, bytes.Compare)
-	for i, m := range k.mails {
-		if i == 0 || !bytes.Equal(m, k.mails[i-1]) {
-			k.b = append(append(k.b, 1), m...)
-		}
+	for _, m := range k.mails {
+		k.b = append(append(k.b, 1), m...)
 	}
 	k.b = append(k.b, 0)
 }

@@ -32,6 +32,7 @@ var rules = [...]struct {
 	{"S6 finished absorbs", absorbed},
 	{"S7 failures", counted},
 	{"S8 S14 starts", started},
+	{"the task's own deadline", bounded},
 	{"S9 undo", undone},
 	{"S9 effects at the end", effects},
 	{"S10 told", told},
@@ -198,6 +199,14 @@ func started(l *look) error {
 			return fmt.Errorf("step %s starts by %s; operator's end %v, goal %q, paused %v, early %v", s.Name, l.e.Kind,
 				l.w.stopped, l.was.Goal, l.was.Paused, early)
 		}
+	}
+	return nil
+}
+
+// bounded: a Supervisor that finds a task past its own deadline turns it round.
+func bounded(l *look) error {
+	if l.e.Kind == task.Overdue && l.d.Changed && !l.was.State.Finished() && l.was.Deadline <= l.now && !l.is.State.Finished() && l.is.Goal == "" {
+		return fmt.Errorf("it goes on after its deadline %d, at %d", l.was.Deadline, l.now)
 	}
 	return nil
 }

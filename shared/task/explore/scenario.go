@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"triad/shared/task"
@@ -16,6 +17,9 @@ type Scenario struct {
 	Workflow task.Workflow
 	// Hold submits the task without a claim.
 	Hold bool
+	// Call submits it by a call and not by a queue: no message brings it back,
+	// and the answer to the call tells that it was received.
+	Call bool
 	// Verbs may be asked once each, at any moment.
 	Verbs []task.Event
 	// Skew is how far the clock of the second instance is ahead of all others;
@@ -32,9 +36,11 @@ type Faults struct {
 	// Duplicates are messages that are handled and come once more.
 	Duplicates int8
 	// Crashes are handlers that die: before the commit, or after it with any
-	// number of the sends done. A message that was being handled comes again.
+	// number of the sends done. A message that was being handled comes again, with
+	// its count of receives or, as a dead letter that is brought back, as if new.
 	Crashes int8
-	// Losses are messages that never arrive.
+	// Losses are messages that never arrive. What was received and not deleted
+	// comes again: were it lost too, a notice could stay untold.
 	Losses int8
 	// Failures are calls of services that fail and may succeed next time, with
 	// the effect or without it; Refusals those that fail for good.
@@ -88,6 +94,10 @@ func parks(s *task.Step) {
 	s.ExtendedWait = task.ExtendedWait{For: 2 * unit, Times: 1, Then: task.OnCompensate}
 }
 
+func whenFails(s *task.Step) {
+	s.When = func(task.Task) (bool, error) { return false, errors.New("no such field") }
+}
+
 func skipped(s *task.Step) { s.When = func(task.Task) (bool, error) { return false, nil } }
 
 func cancel() task.Event   { return task.Event{Kind: task.CancelRequested, Unsourced: true} }
@@ -132,6 +142,12 @@ func Scenarios(all bool) []Scenario {
 			Workflow: flow(work("a", task.OnCompensate), with(work("b", task.OnCompensate), parks, once))},
 		{Name: "a timer between, cancelled", Verbs: []task.Event{cancel()}, Most: narrow,
 			Workflow: flow(work("a", task.OnCompensate), task.Step{Name: "t", Wait: 2 * unit, OnExhausted: task.OnError}, with(work("b", task.OnCompensate), once))},
+		{Name: "ends with a timer", Most: narrow,
+			Workflow: flow(with(work("a", task.OnCompensate), once), task.Step{Name: "t", Wait: unit, OnExhausted: task.OnError})},
+		{Name: "submitted by a call, the first step can't start", Call: true, Verbs: []task.Event{resubmit(), undo()}, Most: narrow,
+			Workflow: flow(with(work("a", task.OnError), whenFails), work("b", task.OnError))},
+		{Name: "timed out, resubmitted", Verbs: []task.Event{resubmit()}, Most: Faults{Crashes: 1, Delays: 3},
+			Workflow: flow(with(work("a", task.OnError), once, noUndo))},
 		{Name: "a signal, held", Hold: true, Verbs: []task.Event{signal(), cancel()}, Most: narrow,
 			Workflow: flow(work("a", task.OnCompensate), task.Step{Name: "s", Signal: "go", CompleteWithin: 2 * unit,
 				Retry: task.Retry{Attempts: 1}, OnExhausted: task.OnCompensate})},

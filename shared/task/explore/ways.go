@@ -110,8 +110,8 @@ func (x *walker) message(m message) {
 }
 
 func (x *walker) lose(m message) {
-	if x.from.left.Losses == 0 || m.sort == aRelease || m.sort == aSubmission {
-		return // a queue doesn't lose the submission that it accepted
+	if x.from.left.Losses == 0 || m.sort == aRelease || m.sort == aSubmission || m.again {
+		return // a queue keeps the submission that it accepted, and what it has handed out
 	}
 	w := x.from.clone()
 	w.take(m)
@@ -180,7 +180,7 @@ func (x *walker) act(e task.Event, by string, begin func(*world), source *messag
 		send(&done)
 	}
 	x.add(done, true, func() string { return fmt.Sprintf("%s by %s%s: %s", e.Kind, by, of(source), d.Verdict) })
-	if source != nil && source.sort == aRelease {
+	if source != nil && (source.sort == aRelease || source.sort == aSubmission && x.s.Call && base.task.Version > 0) {
 		source = nil // it dies with its process
 	}
 	if x.from.left.Duplicates > 0 && source != nil {
@@ -212,12 +212,18 @@ func (x *walker) act(e task.Event, by string, begin func(*world), source *messag
 
 func (x *walker) crash(w world, source *message, where func() string) {
 	w.left.Crashes--
-	if source != nil {
-		m := *source
-		m.again = m.sort != aSubmission // a submission's count of receives is not used
-		w.put(m)
+	if source == nil {
+		x.add(w, false, func() string { return "crash " + where() })
+		return
 	}
-	x.add(w, false, func() string { return "crash " + where() })
+	redriven := w.clone()
+	redriven.put(*source)
+	x.add(redriven, false, func() string { return "crash " + where() + ", as if new" })
+	if m := *source; m.sort == aWake || m.sort == aReply { // of others the count is not used
+		m.again = true
+		w.put(m)
+		x.add(w, false, func() string { return "crash " + where() })
+	}
 }
 
 func of(m *message) string {
