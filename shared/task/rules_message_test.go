@@ -124,6 +124,18 @@ func redeliveryRules() []rule {
 			s.from("two").redelivered()
 			s.sends("wake later", "wake later")
 		}},
+		{"asks for no wake-up while a step waits for a signal, whose deadline is the index's", func(s *script) {
+			s.start(flow(awaits("s")))
+			s.from("two").redelivered()
+			s.verdict(task.Idle, "nothing is due")
+		}},
+		{"asks for no wake-up for a retry whose time has just come: it starts it", func(s *script) {
+			s.start(sequence("a"))
+			s.fails("a")
+			s.now = s.step("a").CompleteBy.Time()
+			s.from("two").redelivered()
+			s.sends("a#2")
+		}},
 		{"does not send wake-ups that no message can carry", func(s *script) {
 			s.start(flow(timer("t", 15*time.Minute+time.Millisecond)))
 			s.from("two").redelivered()

@@ -120,12 +120,14 @@ func Scenarios(all bool) []Scenario {
 	if all {
 		narrow = Faults{Duplicates: 1, Crashes: 1, Failures: 1, Losses: 1, Delays: 1}
 	}
-	refusing, late := narrow, narrow
+	refusing, late, parking := narrow, narrow, narrow
+	parking.Failures = 3
 	refusing.Failures, refusing.Refusals = 0, 1
 	late.Failures, late.Lates = 0, 1
 	skewed := Faults{Delays: narrow.Losses, Losses: narrow.Losses, Crashes: 1}
 	short := flow(with(work("a", task.OnCompensate), once), with(work("b", task.OnCompensate), once))
-	overdue := flow(work("a", task.OnCompensate), work("b", task.OnCompensate))
+	often := func(s *task.Step) { s.Retry.Attempts = 5 }
+	overdue := flow(with(work("a", task.OnCompensate), often), with(work("b", task.OnCompensate), often))
 	overdue.CompleteWithin, overdue.OnOverdue = 3*unit, task.OnCompensate
 	return []Scenario{
 		{Name: "sequence of two", Workflow: flow(work("a", task.OnCompensate), work("b", task.OnCompensate)), Most: most},
@@ -138,7 +140,7 @@ func Scenarios(all bool) []Scenario {
 				with(work("c", task.OnError), noUndo, once, func(s *task.Step) { s.After = []int{0, 1} }))},
 		{Name: "two at once, cancelled", Verbs: []task.Event{cancel()}, Most: narrow,
 			Workflow: flow(with(work("a", task.OnCompensate), once), with(work("b", task.OnCompensate), first, once))},
-		{Name: "parked", Most: narrow, RetryAfter: unit,
+		{Name: "parked", Most: parking, RetryAfter: unit,
 			Workflow: flow(work("a", task.OnCompensate), with(work("b", task.OnCompensate), parks, once))},
 		{Name: "a timer between, cancelled", Verbs: []task.Event{cancel()}, Most: narrow,
 			Workflow: flow(work("a", task.OnCompensate), task.Step{Name: "t", Wait: 2 * unit, OnExhausted: task.OnError}, with(work("b", task.OnCompensate), once))},
@@ -157,7 +159,7 @@ func Scenarios(all bool) []Scenario {
 			Workflow: flow(work("a", task.OnError), with(work("b", task.OnError), once, noUndo))},
 		{Name: "late effects", Verbs: []task.Event{cancel()}, Most: late,
 			Workflow: flow(work("a", task.OnCompensate), with(work("b", task.OnCompensate), once))},
-		{Name: "a deadline of its own", Workflow: overdue, Most: narrow},
+		{Name: "a deadline of its own", Workflow: overdue, Most: Faults{Crashes: 1, Delays: 4}},
 		{Name: "a clock ahead", Skew: unit, Most: skewed, Workflow: short},
 		{Name: "a clock behind", Skew: -unit, Most: skewed, Workflow: short},
 		{Name: "paused, the last one skipped", Verbs: []task.Event{pause(), resume()}, Most: narrow,
