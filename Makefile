@@ -193,7 +193,7 @@ fuzz: ## fuzz every decoder, FUZZTIME=30s each
 	@set -e; for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . ); do \
 	  for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+).*/\1/p' $$target); do \
 	    echo "fuzzing $$name in $$(dirname $$target)"; \
-	    go test $$(dirname $$target) -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME); \
+	    go test $$(dirname $$target) -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s; \
 	  done; done
 
 .PHONY: clean

@@ -76,7 +76,7 @@ func FuzzParseBundle(f *testing.F) {
 		}
 		f.Add(d.Bundle())
 	}
-	f.Add([]byte(`{"format":1,"text":"workflow: a\nversion: 1\ncompleteWithin: 1h\nsteps: {a: {wait: 1s}}"}`))
+	f.Add([]byte(`{"format":1,"definition":"workflow: a\nversion: 1\ncompleteWithin: 1h\nsteps: {a: {wait: 1s}}"}`))
 	f.Add([]byte(`{}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d, err := workflow.ParseBundle(raw)

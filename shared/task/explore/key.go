@@ -106,7 +106,7 @@ func (k *writer) mail() {
 	for _, m := range k.w.mail {
 		start := len(k.b)
 		k.num(int(m.sort), int(m.step), m.attempt)
-		k.yes(m.undo, m.again, m.sort == aRelease && m.version == k.w.task.Version)
+		k.yes(m.undo, m.again, m.kept, m.sort == aRelease && m.version == k.w.task.Version)
 		k.text(string(m.outcome))
 		k.time(m.notBefore)
 		k.time(m.expires)
@@ -130,7 +130,7 @@ func compare(a, b message) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(a.sort, b.sort), cmp.Compare(a.step, b.step), cmp.Compare(a.attempt, b.attempt),
-		cmp.Compare(flag(a.undo), flag(b.undo)), cmp.Compare(flag(a.again), flag(b.again)), cmp.Compare(a.outcome, b.outcome),
+		cmp.Compare(flag(a.undo), flag(b.undo)), cmp.Compare(flag(a.again), flag(b.again)), cmp.Compare(flag(a.kept), flag(b.kept)), cmp.Compare(a.outcome, b.outcome),
 		cmp.Compare(a.notBefore, b.notBefore), cmp.Compare(a.expires, b.expires), cmp.Compare(a.version, b.version))
 }
 

@@ -110,7 +110,7 @@ func (x *walker) message(m message) {
 }
 
 func (x *walker) lose(m message) {
-	if x.from.left.Losses == 0 || m.sort == aRelease || m.sort == aSubmission || m.again {
+	if x.from.left.Losses == 0 || m.sort == aRelease || m.sort == aSubmission || m.kept {
 		return // a queue keeps the submission that it accepted, and what it has handed out
 	}
 	w := x.from.clone()
@@ -216,10 +216,12 @@ func (x *walker) crash(w world, source *message, where func() string) {
 		x.add(w, false, func() string { return "crash " + where() })
 		return
 	}
+	m := *source
+	m.kept = true
 	redriven := w.clone()
-	redriven.put(*source)
+	redriven.put(m)
 	x.add(redriven, false, func() string { return "crash " + where() + ", as if new" })
-	if m := *source; m.sort == aWake || m.sort == aReply { // of others the count is not used
+	if m.sort == aWake || m.sort == aReply { // of others the count is not used
 		m.again = true
 		w.put(m)
 		x.add(w, false, func() string { return "crash " + where() })

@@ -30,7 +30,8 @@ type message struct {
 	attempt   int
 	lockedBy  string
 	outcome   task.Outcome
-	again     bool        // it was received before
+	again     bool        // it was received before, and says so
+	kept      bool        // it was received before: it is not lost
 	notBefore task.Millis // zero: at once
 	expires   task.Millis // when a request is too late
 	version   int64
