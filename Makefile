@@ -175,6 +175,7 @@ sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 F
 	@go build -buildvcs=auto -o bin/sim ./cmd/sim
 	@bin/sim $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),10000) -from $(or $(FROM),1)) \
 	  $(if $(TASKS),-tasks $(TASKS)) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(CALM),-calm) $(if $(JSON),-json)
+
 .PHONY: explore
 explore: ## go through every world of a small task, and fail every pair of calls of the canonical orders (minutes)
 	go test -count=1 -timeout 2h ./shared/task/explore -v -all
