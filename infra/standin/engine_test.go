@@ -52,7 +52,6 @@ type cloud struct {
 	offers   *catalog.Catalog
 	mu       sync.Mutex
 	called   map[string]int // by idempotency key
-	late     map[task.ID]bool
 	alerts   []task.Alert
 	notices  map[string]string // status by id
 	rejected []store.Rejected
@@ -76,7 +75,7 @@ func newCloud(t *testing.T) *cloud {
 	c := &cloud{
 		tables: tables, config: config,
 		store: dynamostore.New(tables, config), queues: map[string]*sqsqueue.Queue{}, offers: catalog.New(def),
-		called: map[string]int{}, late: map[task.ID]bool{}, notices: map[string]string{},
+		called: map[string]int{}, notices: map[string]string{},
 	}
 	messages := sqs.NewFromConfig(aws.Config{Region: "us-east-1", Credentials: keys, BaseEndpoint: aws.String(standin.ElasticMQ(t))})
 	for _, q := range []string{queue.Submissions, queue.Scheduler, queue.AgentQueue("inventory"), queue.AgentQueue("payment"), queue.AgentQueue("shipping")} {
@@ -122,13 +121,12 @@ func (c *cloud) Reject(_ context.Context, r store.Rejected) error {
 }
 
 // work is every service: it refuses the payments of some orders, and does not
-// answer the first call for some others.
+// answer the first attempt for some others.
 func (c *cloud) work(ctx context.Context, r task.Request) (json.RawMessage, error) {
 	c.mu.Lock()
 	c.called[r.IdempotencyKey()]++
-	late := strings.HasPrefix(string(r.Task), "late") && r.Agent == "inventory" && !c.late[r.Task]
-	c.late[r.Task] = true
 	c.mu.Unlock()
+	late := strings.HasPrefix(string(r.Task), "late") && r.Agent == "inventory" && r.Attempt == 1
 	if late {
 		<-ctx.Done()
 		return nil, ctx.Err()
