@@ -186,7 +186,7 @@ mutate: ## mutate package task, run its tests on each mutant, and fail when one 
 	@mkdir -p .local
 	go run $(GREMLINS) unleash --workers 1 --timeout-coefficient 30 --invert-logical --invert-loopctrl \
 	  --invert-assignments --invert-bitwise --invert-bwassign --remove-self-assignments \
-	  -S lt -o $(CURDIR)/.local/mutants.json ./shared/task
+	  -E explore/ -S lt -o $(CURDIR)/.local/mutants.json ./shared/task
 	go run ./infra/mutate -report .local/mutants.json
 
 .PHONY: fuzz

@@ -217,3 +217,12 @@ func TestProgrammerErrorsAreErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestTheLargestOrderAndOutputFitIntoOneMessage: what is left of a message of
+// 256 KB is for what else a request holds.
+func TestTheLargestOrderAndOutputFitIntoOneMessage(t *testing.T) {
+	t.Parallel()
+	if room := 256<<10 - task.MaxOrder - task.MaxOutput; room != 16<<10 {
+		t.Errorf("%d bytes are left for the rest of a request, want 16 KB", room)
+	}
+}
