@@ -124,6 +124,11 @@ func redeliveryRules() []rule {
 			s.from("two").redelivered()
 			s.sends("wake later", "wake later")
 		}},
+		{"says that it was received, when the submission itself comes again", func(s *script) {
+			s.start(sequence("a"))
+			s.from("two").do(task.Event{Kind: task.Redelivered, Redelivery: true, Submission: submission(s.w)})
+			s.sends("a#1", "tell Received")
+		}},
 		{"asks for no wake-up while a step waits for a signal, whose deadline is the index's", func(s *script) {
 			s.start(flow(awaits("s")))
 			s.from("two").redelivered()
