@@ -51,8 +51,8 @@ type search struct {
 	table  []task.Transition
 }
 
-// Search goes through every world of a scenario. It needs about 200 bytes for each
-// of them, and a kilobyte for each at the edge.
+// Search goes through every world of a scenario. It keeps the name of each, and the
+// whole of those at the edge only.
 func Search(s Scenario) Report {
 	e := &search{s: &s, known: map[key]int32{}, bad: map[int32]string{}, table: task.Transitions(), report: Report{Scenario: s.Name, Found: map[string]int{}}}
 	var k writer
