@@ -82,6 +82,15 @@ func (e Env) config(stack string) (cloud.Config, error) {
 	return cloud.Config{Root: folder, Stack: stack, Endpoint: endpoint, Out: e.Stderr}, nil
 }
 
+// open finds the cloud that is up.
+func (e Env) open() (*cloud.Cloud, error) {
+	config, err := e.config("")
+	if err != nil {
+		return nil, err
+	}
+	return cloud.Open(config)
+}
+
 // repository is the folder above this one, or this one, that has template.yaml.
 func repository() (string, error) {
 	folder, err := os.Getwd()

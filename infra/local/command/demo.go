@@ -18,11 +18,7 @@ type demoCommand struct {
 // Run shows the job on a cloud that is up, and fails when an order ends otherwise
 // than its sample says.
 func (c *demoCommand) Run(ctx context.Context, env Env) error {
-	config, err := env.config("")
-	if err != nil {
-		return err
-	}
-	local, err := cloud.Open(config)
+	local, err := env.open()
 	if err != nil {
 		return err
 	}

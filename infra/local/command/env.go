@@ -28,11 +28,7 @@ aws() { {{.AWS}} --endpoint-url {{.Endpoint}} "$@"; }
 
 // Run prints what a shell needs to work on a cloud that is up.
 func (*envCommand) Run(ctx context.Context, env Env) error {
-	config, err := env.config("")
-	if err != nil {
-		return err
-	}
-	local, err := cloud.Open(config)
+	local, err := env.open()
 	if err != nil {
 		return err
 	}

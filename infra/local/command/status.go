@@ -12,11 +12,7 @@ type statusCommand struct{}
 
 // Run shows what runs. That nothing does is an error.
 func (*statusCommand) Run(ctx context.Context, env Env) error {
-	config, err := env.config("")
-	if err != nil {
-		return err
-	}
-	local, err := cloud.Open(config)
+	local, err := env.open()
 	if err != nil {
 		return err
 	}
