@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"triad/shared/engine"
 	"triad/shared/engine/enginetest"
 	"triad/shared/queue"
+	"triad/shared/store"
 	"triad/shared/submission"
 	"triad/shared/task"
 )
@@ -88,5 +90,28 @@ func TestASubmissionThatWasAcceptedStaysSo(t *testing.T) {
 	receipt, err := s.Submit(context.Background(), enginetest.Submission("o-1"))
 	if err != nil || !receipt.Already || receipt.Task.ID != task.ID("o-1") {
 		t.Errorf("got %v, %v; want that it was accepted already", receipt.Already, err)
+	}
+}
+
+// unreadable is a store that can't be read now.
+type unreadable struct{ store.Store }
+
+func (unreadable) Load(context.Context, task.ID) (task.Task, error) {
+	return task.Task{}, enginetest.ErrInjected
+}
+
+// TestNothingIsRefusedWhileItMayHaveBeenAccepted: a message that this instance
+// would refuse comes again when it can't be read whether another accepted it.
+func TestNothingIsRefusedWhileItMayHaveBeenAccepted(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	e := engine.New(engine.Config{Instance: "one", Store: unreadable{rig.Memory}, Workflows: rig.Catalog, Queues: rig.Queues})
+	s := submission.New(submission.Config{Engine: e, Definitions: rig.Catalog, Rejected: rig.Memory})
+	d := queue.Delivery{Body: []byte(`{"id":"o-1","workflow":"order@7","order":{"total":1}}`), Receives: 2}
+	if err := s.Handle(context.Background(), d); !errors.Is(err, enginetest.ErrInjected) {
+		t.Errorf("error is %v, want the fault: the message must come again", err)
+	}
+	if kept, err := rig.Memory.Rejections(context.Background(), 0, 10); err != nil || len(kept) > 0 {
+		t.Errorf("captured %v, %v; want nothing", kept, err)
 	}
 }

@@ -106,12 +106,18 @@ func (s *Submission) Submit(ctx context.Context, sub task.Submission) (Receipt, 
 }
 
 func (s *Submission) submit(ctx context.Context, sub task.Submission, queued bool) (Receipt, error) {
-	def, err := s.check(sub)
-	if errors.Is(err, ErrInvalid) && s.accepted(ctx, sub) {
-		return s.existing(ctx, sub, queued)
+	def, invalid := s.check(sub)
+	if errors.Is(invalid, ErrInvalid) {
+		before, err := s.accepted(ctx, sub)
+		if err != nil {
+			return Receipt{}, err
+		}
+		if before {
+			return s.existing(ctx, sub, queued)
+		}
 	}
-	if err != nil {
-		return Receipt{}, err
+	if invalid != nil {
+		return Receipt{}, invalid
 	}
 	ev := task.Event{
 		Kind: task.Submitted, By: s.Engine.Instance, Submission: &sub,
@@ -140,13 +146,18 @@ func (s *Submission) submit(ctx context.Context, sub task.Submission, queued boo
 }
 
 // accepted reports that this very submission was accepted before, by rules that
-// have changed since: a newer version of the workflow may ask for other fields.
-func (s *Submission) accepted(ctx context.Context, sub task.Submission) bool {
+// have changed since (a newer version of the workflow may ask for other fields),
+// or by an instance that knows another version. While that can't be read, the
+// submission is not refused.
+func (s *Submission) accepted(ctx context.Context, sub task.Submission) (bool, error) {
 	if task.ValidateID(sub.ID) != nil {
-		return false
+		return false, nil
 	}
 	t, err := s.Engine.Store.Load(ctx, sub.ID)
-	return err == nil && t.OrderHash == sub.Hash()
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && t.OrderHash == sub.Hash(), err
 }
 
 // existing answers for an id that is taken. A message may have been handled before,
