@@ -36,10 +36,11 @@ func (w *world) settle() {
 			w.kick(l, w.now)
 		}
 		w.until(end)
-		if w.rested() || round > 50 || round > 1 && w.poisoned != "" {
+		born := w.bound() // a dead letter that came back may have made a task
+		if w.rested() || round > 50 || round > 1 && w.poisoned != "" && born <= end {
 			break
 		}
-		end = max(end, w.lastDue().Add(time.Minute))
+		end = max(end, born, w.lastDue().Add(time.Minute))
 	}
 	if w.failed == nil {
 		w.checkEnd()
@@ -87,14 +88,23 @@ func (w *world) rested() bool {
 	return true
 }
 
-// bound is when every task must have ended, from its definition: its own deadline
-// ends forward work, then attempts end, then undo has so many attempts and waits.
+// bound is when every task that it has not seen before must have ended, from its
+// definition: its own deadline ends forward work, then attempts end, then undo has
+// so many attempts and waits. A task is given its bound once, or it would never be
+// late.
 func (w *world) bound() task.Millis {
 	slack := 10*time.Minute + time.Duration(4*len(w.table.order)+4)*w.plan.period
-	end := w.now.Add(slack)
+	end := w.now
+	if w.bounded == nil {
+		w.bounded, end = map[task.ID]bool{}, w.unborn(slack)
+	}
 	for _, r := range w.table.order {
 		t := &r.task
 		a := w.model.accounts[t.ID]
+		if w.bounded[t.ID] {
+			continue
+		}
+		w.bounded[t.ID] = true
 		if a == nil || t.State.Finished() && !t.Owing {
 			continue
 		}
@@ -107,6 +117,12 @@ func (w *world) bound() task.Millis {
 		}
 		end = max(end, by.Add(slack+undoTime(&a.flow)))
 	}
+	return end
+}
+
+// unborn is when every order that is not accepted yet must have ended.
+func (w *world) unborn(slack time.Duration) task.Millis {
+	end := w.now.Add(slack)
 	for _, c := range w.clients {
 		for _, s := range w.shapes {
 			if !c.acknowledged {

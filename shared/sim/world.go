@@ -29,6 +29,8 @@ type world struct {
 	ports, asking int
 	// calm: the second phase, without faults.
 	calm bool
+	// bounded are the tasks that were given a time by which they must have ended.
+	bounded map[task.ID]bool
 
 	table       *table
 	writer      writer
