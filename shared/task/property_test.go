@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"triad/shared/task"
+	"triad/shared/task/tasktest"
 )
 
 // TestAnyEventsKeepTheInvariants throws arbitrary events at arbitrary
@@ -27,8 +28,8 @@ func TestAnyEventsKeepTheInvariants(t *testing.T) {
 // chaos hands over up to so many arbitrary events.
 func (w *world) chaos(rt *rapid.T, most int) {
 	for range rapid.IntRange(0, most).Draw(rt, "events") {
-		w.pass(rt)
-		w.handle(rt, w.drawEvent(rt))
+		w.Pass(rt)
+		w.handle(rt, w.Event(rt))
 	}
 }
 
@@ -89,26 +90,26 @@ func TestEveryReachableStateComesToAnEnd(t *testing.T) {
 
 // drain plays next until the task has ended and owes nothing.
 func (w *world) drain(rt *rapid.T, next func(*world, *rapid.T) task.Event) {
-	if w.task.Paused && !isFinal(w.task.State) {
+	if w.Task.Paused && !isFinal(w.Task.State) {
 		w.handle(rt, task.Event{Kind: task.ResumeRequested, By: "one"})
 	}
 	bound := 20
-	for _, s := range w.w.Steps {
+	for _, s := range w.Flow.Steps {
 		tries := s.Retry.Attempts + s.ExtendedWait.Times + 1
 		if s.Undo != nil {
 			tries += s.Undo.Retry.Attempts + 1
 		}
 		bound += 8 * tries
 	}
-	for n := 0; !isFinal(w.task.State) || w.task.Owing; n++ {
+	for n := 0; !isFinal(w.Task.State) || w.Task.Owing; n++ {
 		if n > bound {
-			rt.Fatalf("not at an end after %d events: %+v", n, w.task)
+			rt.Fatalf("not at an end after %d events: %+v", n, w.Task)
 		}
 		e := next(w, rt)
-		e.By = pick(rt, "by", "one", "two")
+		e.By = tasktest.Pick(rt, "by", "one", "two")
 		w.handle(rt, e)
-		if w.task.Owing {
-			w.handle(rt, task.Event{Kind: task.Released, By: "one", Version: w.task.Version})
+		if w.Task.Owing {
+			w.handle(rt, task.Event{Kind: task.Released, By: "one", Version: w.Task.Version})
 		}
 	}
 }
@@ -123,7 +124,7 @@ func (w *world) helpful(*rapid.T) task.Event {
 
 // moody answers live attempts with anything.
 func (w *world) moody(rt *rapid.T) task.Event {
-	if e, found := w.answer(pick(rt, "outcome", task.Succeeded, task.FailedTransiently, task.FailedPermanently)); found {
+	if e, found := w.answer(tasktest.Pick(rt, "outcome", task.Succeeded, task.FailedTransiently, task.FailedPermanently)); found {
 		return e
 	}
 	return w.tick()
@@ -134,13 +135,13 @@ func (w *world) silent(*rapid.T) task.Event { return w.tick() }
 
 // lonely loses each wake-up but those that the Supervisor sends at once.
 func (w *world) lonely(*rapid.T) task.Event {
-	w.wakes = slices.DeleteFunc(w.wakes, func(at task.Millis) bool { return at != task.At(w.now) })
+	w.wakes = slices.DeleteFunc(w.wakes, func(at task.Millis) bool { return at != task.At(w.Now) })
 	return w.tick()
 }
 
 func (w *world) answer(outcome task.Outcome) (task.Event, bool) {
-	for i, s := range w.task.Steps {
-		switch step := w.w.Steps[i]; {
+	for i, s := range w.Task.Steps {
+		switch step := w.Flow.Steps[i]; {
 		case s.LockedBy == "":
 		case step.Agent != "":
 			return task.Event{
@@ -157,7 +158,7 @@ func (w *world) answer(outcome task.Outcome) (task.Event, bool) {
 // tick goes on to the next thing that time brings: a wake-up or, when CompleteBy
 // passes, the Supervisor.
 func (w *world) tick() task.Event {
-	next, kind, at := w.task.CompleteBy, task.Overdue, -1
+	next, kind, at := w.Task.CompleteBy, task.Overdue, -1
 	for i, wake := range w.wakes {
 		if wake <= next {
 			next, kind, at = wake, task.Woken, i
@@ -166,8 +167,8 @@ func (w *world) tick() task.Event {
 	if at >= 0 {
 		w.wakes = slices.Delete(w.wakes, at, at+1)
 	}
-	if due := next.Time(); due.After(w.now) {
-		w.now = due
+	if due := next.Time(); due.After(w.Now) {
+		w.Now = due
 	}
 	return task.Event{Kind: kind, Unsourced: true}
 }
