@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -120,16 +119,8 @@ func (t *table) check(ctx context.Context, c store.Change) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.Task.ID == "" || c.Task.Op == "" {
-		return errors.New("it has no id or no op")
-	}
-	if len(c.Task.Order) > task.MaxOrder {
-		return fmt.Errorf("%w: the order has %d bytes", store.ErrTooLarge, len(c.Task.Order))
-	}
-	for _, s := range c.Task.Steps {
-		if len(s.Output) > task.MaxOutput {
-			return fmt.Errorf("%w: the output of step %s has %d bytes", store.ErrTooLarge, s.Name, len(s.Output))
-		}
+	if err := record.Check(c.Task); err != nil {
+		return err
 	}
 	t.size = record.Append(t.size[:0], c.Task)
 	if len(t.size) > record.MaxSize {

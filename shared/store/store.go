@@ -83,7 +83,9 @@ var (
 // Change is one write.
 type Change struct {
 	// Task is the whole next record. Create requires Version 1; Commit requires
-	// the stored version plus one. Op must be set.
+	// the stored version plus one. Op must be set, and each step have a name of
+	// its own: else there is an error that is no sentinel, and nothing is written.
+	// CompleteBy is not below zero, and not zero while the task has not finished.
 	Task task.Task
 	// Locks are the steps touched, with the LockedBy that was read.
 	Locks []task.Lock

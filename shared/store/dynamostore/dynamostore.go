@@ -172,16 +172,8 @@ func (s *Store) encode(ctx context.Context, c store.Change) (item, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if c.Task.ID == "" || c.Task.Op == "" {
-		return nil, errors.New("it has no id or no op")
-	}
-	if len(c.Task.Order) > task.MaxOrder {
-		return nil, fmt.Errorf("%w: the order has %d bytes", store.ErrTooLarge, len(c.Task.Order))
-	}
-	for _, step := range c.Task.Steps {
-		if len(step.Output) > task.MaxOutput {
-			return nil, fmt.Errorf("%w: the output of step %s has %d bytes", store.ErrTooLarge, step.Name, len(step.Output))
-		}
+	if err := record.Check(c.Task); err != nil {
+		return nil, err
 	}
 	m, err := taskItem(c.Task, s.config.Keep)
 	if err != nil {

@@ -146,16 +146,8 @@ func encode(ctx context.Context, c store.Change) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if c.Task.ID == "" || c.Task.Op == "" {
-		return nil, fmt.Errorf("it has no id or no op")
-	}
-	if len(c.Task.Order) > task.MaxOrder {
-		return nil, fmt.Errorf("%w: the order has %d bytes", store.ErrTooLarge, len(c.Task.Order))
-	}
-	for _, step := range c.Task.Steps {
-		if len(step.Output) > task.MaxOutput {
-			return nil, fmt.Errorf("%w: the output of step %s has %d bytes", store.ErrTooLarge, step.Name, len(step.Output))
-		}
+	if err := record.Check(c.Task); err != nil {
+		return nil, err
 	}
 	b := record.Append(nil, c.Task)
 	if len(b) > record.MaxSize {

@@ -55,19 +55,10 @@ func (s *Store) change(ctx context.Context, verb string, c store.Change, apply f
 }
 
 func (s *Store) newWrite(c store.Change) (*write, error) {
-	if c.Task.ID == "" || c.Task.Op == "" {
-		return nil, errors.New("it has no id or no op")
+	if err := record.Check(c.Task); err != nil {
+		return nil, err
 	}
 	next := &write{entry: &entry{task: record.Normal(c.Task)}, locks: c.Locks}
-	if n := len(c.Task.Order); n > task.MaxOrder {
-		return nil, fmt.Errorf("%w: the order has %d bytes, at most %d are allowed", store.ErrTooLarge, n, task.MaxOrder)
-	}
-	for i := range c.Task.Steps {
-		if n := len(c.Task.Steps[i].Output); n > task.MaxOutput {
-			return nil, fmt.Errorf("%w: the output of step %s has %d bytes, at most %d are allowed",
-				store.ErrTooLarge, c.Task.Steps[i].Name, n, task.MaxOutput)
-		}
-	}
 	b, _ := s.buffers.Get().(*[]byte)
 	if b == nil {
 		b = new([]byte)

@@ -146,6 +146,17 @@ var commitTests = map[string]func(*testing.T, Harness){
 		h.expect(t, first)
 	},
 
+	"steps that can't be told apart by name are refused": func(t *testing.T, h Harness) {
+		first := h.create(t, order("order-1", "op-1"))
+		for _, name := range []string{"", "reserve", "charge"} {
+			v := next(first, "op-2", func(v *task.Task) { v.Steps[2].Name = name })
+			if err := h.Store.Commit(t.Context(), store.Change{Task: v}); err == nil {
+				t.Errorf("a third step of the name %q: got no error", name)
+			}
+		}
+		h.expect(t, first)
+	},
+
 	"it survives a restart, with its condition": func(t *testing.T, h Harness) {
 		first := h.create(t, order("order-1", "op-1"))
 		second := h.commit(t, claim(first, "op-2"), claimed...)
