@@ -196,7 +196,8 @@ func (t *table) Due(ctx context.Context, q store.DueQuery) (page store.DuePage, 
 	}
 	var after [2]int64
 	if q.Cursor != "" {
-		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &after[0], &after[1]); err != nil {
+		var shard int
+		if _, err := fmt.Sscanf(q.Cursor, "%d.%d.%d", &shard, &after[0], &after[1]); err != nil || shard != q.Shard {
 			return page, fmt.Errorf("reading what is due: %w: %q is not one of this store", store.ErrCursor, q.Cursor)
 		}
 	}
@@ -214,7 +215,7 @@ func (t *table) Due(ctx context.Context, q store.DueQuery) (page store.DuePage, 
 	if limit := max(1, q.Limit); len(due) > limit {
 		due = due[:limit]
 		last := due[limit-1]
-		page.Next = fmt.Sprintf("%d.%d", last.shown.by, last.seq)
+		page.Next = fmt.Sprintf("%d.%d.%d", q.Shard, last.shown.by, last.seq)
 	}
 	for _, r := range due {
 		page.Rows = append(page.Rows, store.Due{ID: r.task.ID, CompleteBy: r.shown.by})

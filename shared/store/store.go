@@ -66,7 +66,8 @@ var (
 	// ErrUnsupported: this store can't answer such a filter without reading
 	// everything.
 	ErrUnsupported = errors.New("filter not supported by this store")
-	// ErrCursor: a cursor is not one that this store gave.
+	// ErrCursor: a cursor is not one that this store gave, or one of another
+	// shard.
 	ErrCursor = errors.New("cursor not known")
 	// ErrFull: the store has no room (disk, quota). Nothing was written.
 	ErrFull = errors.New("store is full")
@@ -115,7 +116,8 @@ type Store interface {
 	// q.Before, earliest first. A task with CompleteBy 0 is in no shard.
 	// ErrCursor.
 	Due(ctx context.Context, q DueQuery) (DuePage, error)
-	// List returns tasks for operators, without orders and large outputs.
+	// List returns tasks for operators, without orders and large outputs. A task
+	// in Error that still owes something may be missing among those in Error.
 	// ErrUnsupported, ErrCursor.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 }
@@ -127,7 +129,8 @@ type DueQuery struct {
 	Before task.Millis
 	// Limit is the most rows to return, at least 1.
 	Limit int
-	// Cursor is DuePage.Next of the page before; empty starts at the earliest.
+	// Cursor is DuePage.Next of the page before, of the same shard; empty starts
+	// at the earliest.
 	Cursor string
 }
 
@@ -153,7 +156,7 @@ type ListQuery struct {
 	Unfinished bool
 	// Limit is the most tasks to return, 1 to 1,000; 0 counts as 100.
 	Limit int
-	// Cursor is ListPage.Next of the page before.
+	// Cursor is ListPage.Next of the page before, of the same filter.
 	Cursor string
 }
 

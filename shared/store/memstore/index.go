@@ -51,7 +51,8 @@ func (s *Store) Due(ctx context.Context, q store.DueQuery) (page store.DuePage, 
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.task.CompleteBy, b.task.CompleteBy) })
 	var after [2]int64
 	if q.Cursor != "" {
-		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &after[0], &after[1]); err != nil {
+		var shard int
+		if _, err := fmt.Sscanf(q.Cursor, "%d.%d.%d", &shard, &after[0], &after[1]); err != nil || shard != q.Shard {
 			return page, fmt.Errorf("reading what is due: %w: %q is not one of this store", store.ErrCursor, q.Cursor)
 		}
 	}
@@ -61,7 +62,7 @@ func (s *Store) Due(ctx context.Context, q store.DueQuery) (page store.DuePage, 
 			continue
 		}
 		if len(page.Rows) == max(1, q.Limit) {
-			page.Next = fmt.Sprintf("%d.%d", after[0], after[1])
+			page.Next = fmt.Sprintf("%d.%d.%d", q.Shard, after[0], after[1])
 			break
 		}
 		page.Rows = append(page.Rows, store.Due{ID: r.task.ID, CompleteBy: r.task.CompleteBy})

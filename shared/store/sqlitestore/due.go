@@ -30,6 +30,9 @@ func (s *Store) due(ctx context.Context, q store.DueQuery) (page store.DuePage, 
 		if after, err = parsePlace(q.Cursor); err != nil {
 			return page, err
 		}
+		if after[0] != int64(q.Shard) {
+			return page, fmt.Errorf("%w: %q is one of another shard", store.ErrCursor, q.Cursor)
+		}
 	}
 	limit := max(1, q.Limit)
 	rows, err := s.reads.due.QueryContext(ctx, q.Shard, int64(q.Before), after[1], after[2], limit+1)

@@ -112,6 +112,21 @@ var dueTests = map[string]func(*testing.T, Harness){
 		h.expectDue(t, 3, later, 10, []store.Due{{ID: "order-1", CompleteBy: created + 1}})
 	},
 
+	"a cursor of another shard, or of nothing, is refused": func(t *testing.T, h Harness) {
+		for _, id := range ids("order", 2) {
+			h.create(t, order(id, "op-1"))
+		}
+		h.settle()
+		page, err := h.Store.Due(t.Context(), store.DueQuery{Shard: 3, Before: later, Limit: 1})
+		if err != nil || page.Next == "" {
+			t.Fatalf("the first of two: next %q, error %v", page.Next, err)
+		}
+		for _, cursor := range []string{page.Next, "tomorrow"} {
+			_, err = h.Store.Due(t.Context(), store.DueQuery{Shard: 4, Before: later, Limit: 1, Cursor: cursor})
+			wantError(t, err, store.ErrCursor)
+		}
+	},
+
 	"with a cancelled context it reports that": func(t *testing.T, h Harness) {
 		_, err := h.Store.Due(cancelled(t), store.DueQuery{Shard: 3, Before: later, Limit: 1})
 		wantError(t, err, cancelled(t).Err())
