@@ -33,6 +33,9 @@ func (s *Store) Load(ctx context.Context, id task.ID) (task.Task, error) {
 // and only if it is missing there too is the task damaged. One that expires and
 // of which a piece is gone counts as gone: DynamoDB deletes item by item.
 func (s *Store) load(ctx context.Context, id task.ID) (task.Task, error) {
+	if task.ValidateID(id) != nil && ctx.Err() == nil {
+		return task.Task{}, store.ErrNotFound // DynamoDB can't even be asked for some
+	}
 	p, err := s.pieces(ctx, id)
 	if err != nil {
 		return task.Task{}, err

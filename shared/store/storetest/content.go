@@ -10,8 +10,10 @@ import (
 
 var contentTests = map[string]func(*testing.T, Harness){
 	"no such task": func(t *testing.T, h Harness) {
-		_, err := h.Store.Load(t.Context(), "order-1")
-		wantError(t, err, store.ErrNotFound)
+		for _, id := range []task.ID{"order-1", "", "/definitions", "é", "order\x00", task.ID(strings.Repeat("z", 3_000))} {
+			_, err := h.Store.Load(t.Context(), id)
+			wantError(t, err, store.ErrNotFound)
+		}
 	},
 
 	"load sees every commit at once": func(t *testing.T, h Harness) {
