@@ -106,6 +106,11 @@ func (s *Store) condition(c store.Change, m item, lifetime bool) *types.Put {
 		}
 	}
 	for i, lock := range c.Locks {
+		if lock.Step == "" {
+			// No step has this name, and DynamoDB takes no empty one: never true.
+			all = append(all, "attribute_not_exists(#v)")
+			continue
+		}
 		names["#steps"], names["#l"], names[fmt.Sprint("#s", i)] = attrSteps, stepLockedBy, valid(lock.Step)
 		path := fmt.Sprint("#steps.#s", i)
 		if lock.LockedBy == "" {

@@ -58,6 +58,8 @@ var commitTests = map[string]func(*testing.T, Harness){
 			{{Step: "reserve"}},
 			{{Step: "charge", LockedBy: "scheduler-1"}},
 			{claimed[0], {Step: "ship", LockedBy: "x"}},
+			{claimed[0], {Step: "nobody"}},
+			{claimed[0], {}},
 		} {
 			err := h.Store.Commit(t.Context(), store.Change{Task: claim(first, "op-2"), Locks: locks})
 			wantError(t, err, store.ErrConflict)
