@@ -56,6 +56,18 @@ func DynamoDB(tb testing.TB) (endpoint string) {
 	return leftOutWithout(tb, "DynamoDB Local", testDynamoDB)
 }
 
+// OwnDynamoDB is DynamoDB, of tb alone: it ends with tb, and nothing of it is left.
+func OwnDynamoDB(tb testing.TB) (endpoint string) {
+	tb.Helper()
+	return leftOutWithout(tb, "DynamoDB Local", func() (string, error) {
+		endpoint, stop, err := StartDynamoDB()
+		if err == nil {
+			tb.Cleanup(stop)
+		}
+		return endpoint, err
+	})
+}
+
 // ElasticMQ returns the endpoint of the ElasticMQ of this test process. The queues
 // of all its tests are in one server: give them names of their own. Where Java or
 // the jars are missing, tb is skipped, or fails with CI=true.
