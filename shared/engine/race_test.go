@@ -156,6 +156,39 @@ func TestAWriteThatWasOvertakenBeforeItsOutcomeWasKnownStillSends(t *testing.T) 
 	}
 }
 
+func TestAWriteWhoseAnswerWasLostIsRepeatedUnderItsName(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	p := rig.Start("one")
+	rig.Submit(p, "o-1")
+	r := takeRequest(t, rig, "inventory")
+	s := &unanswered{Store: rig.Memory}
+	e := engine.New(engine.Config{Instance: "two", Store: s, Workflows: rig.Catalog, Queues: rig.Queues, Clock: rig.Clock.Now})
+	ev := task.Event{Kind: task.Replied, Step: r.Step, Attempt: r.Attempt, LockedBy: r.LockedBy, Outcome: task.Succeeded}
+	d, err := e.Act(context.Background(), "o-1", ev)
+	if err != nil || d.Verdict != task.Applied {
+		t.Errorf("got %s, %v; want %s: the write is this event's own", d.Verdict, err, task.Applied)
+	}
+	if len(s.ops) != 2 || s.ops[0] != s.ops[1] {
+		t.Errorf("writes are named %q; want one name twice", s.ops)
+	}
+}
+
+// unanswered applies the first commit and reports failure.
+type unanswered struct {
+	store.Store
+	ops []string
+}
+
+func (s *unanswered) Commit(ctx context.Context, c store.Change) error {
+	s.ops = append(s.ops, c.Task.Op)
+	err := s.Store.Commit(ctx, c)
+	if err == nil && len(s.ops) == 1 {
+		err = enginetest.ErrInjected
+	}
+	return err
+}
+
 // overtaken applies the first commit, lets another writer in and reports failure.
 type overtaken struct {
 	store.Store
