@@ -1,0 +1,96 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"triad/infra/gate/trial"
+)
+
+// The table in the document stands between these lines.
+const (
+	begin = "<!-- The gate's table begins: `make gate UPDATE=1` writes it. -->\n"
+	end   = "<!-- The gate's table ends. -->\n"
+)
+
+// Table is the verdicts in Markdown.
+func Table(verdicts []trial.Verdict) string {
+	var b strings.Builder
+	killed, simulated, spent, leftOut := 0, 0, 0, 0
+	for _, v := range verdicts {
+		spent += v.Seeds
+		if v.Killed {
+			killed++
+		}
+		if v.LeftOut != "" {
+			leftOut++
+		}
+		if v.Mutant.Test.Package == "" {
+			simulated++
+		}
+	}
+	fmt.Fprintf(&b, "%d of %d mutants are killed: %d are left to the simulation, with up to %d seeds each, of which they took %d in all; %d to tests.\n",
+		killed, len(verdicts), simulated, trial.Budget, spent, len(verdicts)-simulated)
+	if leftOut > 0 {
+		fmt.Fprintf(&b, "%d were LEFT OUT.\n", leftOut)
+	}
+	b.WriteString("\n| mutant | kind | killed by | seeds |\n|---|---|---|---|\n")
+	for _, v := range verdicts {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", v.Name, v.Kind, by(v), seeds(v))
+	}
+	return b.String()
+}
+
+// by is what killed a mutant.
+func by(v trial.Verdict) string {
+	switch {
+	case v.LeftOut != "":
+		return "LEFT OUT: " + v.LeftOut
+	case !v.Killed:
+		return "nothing: it SURVIVES"
+	case v.Mutant.Test.Package == "":
+		return strings.Join(v.By, ", ")
+	}
+	return "`" + strings.Join(v.By, "`, `") + "` in " + v.Mutant.Test.Package
+}
+
+func seeds(v trial.Verdict) string {
+	if v.Seeds == 0 {
+		return ""
+	}
+	return fmt.Sprint(v.Seeds)
+}
+
+// Update writes the table into a document, between its two lines.
+func Update(file string, verdicts []trial.Verdict) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("writing the table: %w", err)
+	}
+	head, rest, found := bytes.Cut(text, []byte(begin))
+	_, tail, closed := bytes.Cut(rest, []byte(end))
+	if !found || !closed {
+		return fmt.Errorf("writing the table: %s lacks the lines between which it stands:\n%s%s", file, begin, end)
+	}
+	next := strings.Join([]string{string(head), begin, "\n", Table(verdicts), "\n", end, string(tail)}, "")
+	if err := os.WriteFile(file, []byte(next), 0o644); err != nil {
+		return fmt.Errorf("writing the table: %w", err)
+	}
+	return nil
+}
+
+// Listed are the names of the mutants in the table of a document, in its order.
+func Listed(document string) (names []string) {
+	_, rest, _ := strings.Cut(document, begin)
+	table, _, _ := strings.Cut(rest, end)
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, " | ")
+		name, is := strings.CutPrefix(cells[0], "| ")
+		if is && len(cells) == 4 && name != "mutant" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

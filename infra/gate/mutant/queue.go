@@ -1,0 +1,43 @@
+package mutant
+
+// ofQueues are bugs in the queues, and in what takes messages off them.
+func ofQueues() []Mutant {
+	return []Mutant{
+		{Name: "memory: a message that always fails never becomes a dead letter", Kind: Counting, File: "shared/queue/memqueue/moves.go",
+			Before: "if m.receives >= q.cfg.MaxReceives {", After: "if false {",
+			Test: Test{"shared/queue/memqueue", "^Test(Conformance|DeadLettersAreListed)"}},
+		{Name: "memory: an old receipt deletes a later delivery", Kind: Fence, File: "shared/queue/memqueue/moves.go",
+			Before: "delivery == 0 || q.shelf.all[i].delivery != delivery {", After: "delivery == 0 {",
+			Test: Test{"shared/queue/memqueue", "^Test(Conformance|ReceiptOutlives)"}},
+		{Name: "memory: a message whose handler died never comes again", Kind: Unsaid, File: "shared/queue/memqueue/moves.go",
+			Before: "for q.flying.n > 0 && q.shelf.at(q.flying.head).due <= now {", After: "for false {\n\t\t_ = now",
+			Test: Test{"shared/queue/memqueue", "^TestReceiptOutlives"}},
+		{Name: "memory: dead letters that come back lose their group", Kind: Isolation, File: "shared/queue/memqueue/dead.go",
+			Before: "queue.Message{Body: d.body, Group: d.group}", After: "queue.Message{Body: d.body}",
+			Test: Test{"shared/queue/memqueue", "^TestRedrivenMessagesKeepTheirGroup$"}},
+		{Name: "SQS: what a batch says it failed to send is not read", Kind: Swallowed, File: "shared/queue/sqsqueue/send.go",
+			Before: "answers[value(f.Id)] = q.meaning(sending, value(f.Code), value(f.Message))", After: "answers[value(f.Id)] = nil",
+			Test: Test{"shared/queue/sqsqueue", "^TestEntriesThatSQSRefusesAreTold$"}},
+		{Name: "SQS: what an answer leaves out counts as sent", Kind: Swallowed, File: "shared/queue/sqsqueue/send.go",
+			Before: "if !answered {\n\t\t\terr = errNoAnswer", After: "if !answered {\n\t\t\terr = nil",
+			Test: Test{"shared/queue/sqsqueue", "^TestEntriesThatSQSRefusesAreTold$"}},
+		{Name: "SQS: deletes that failed count as done", Kind: Swallowed, File: "shared/queue/sqsqueue/settle.go",
+			Before: "if left > 0 {", After: "if false {",
+			Test: Test{"shared/queue/sqsqueue", "^TestDeletesThatSQSRefuses$"}},
+		{Name: "SQS: every delivery counts as the first", Kind: Counting, File: "shared/queue/sqsqueue/receive.go",
+			Before: "return n\n", After: "return 1\n",
+			Test: Test{"shared/queue/sqsqueue", "^TestReceivesAreCounted$"}},
+		{Name: "SQS: what an abandoned poll brings stays invisible", Kind: Unsaid, File: "shared/queue/sqsqueue/receive.go",
+			Before: "q.handBack(context.WithoutCancel(ctx), ds)", After: "_ = ds",
+			Test: Test{"shared/queue/sqsqueue", "^TestAnAbandonedPollGivesBackWhatItGets$"}},
+		{Name: "SQS: whoever shares a call hears nothing of his own failures", Kind: Swallowed, File: "shared/queue/sqsqueue/batcher.go",
+			Before: "s.done <- partOf(partial, first, len(s.msgs))", After: "s.done <- partOf(partial, 0, first)",
+			Test: Test{"shared/queue/sqsqueue", "^TestEachHearsOfItsOwnMessagesOnly$"}},
+		{Name: "consumer: a message is deleted before it is handled", Kind: Commit, File: "shared/consumer/handle.go",
+			Before: "if err := r.call(d); err != nil {", After: "_ = r.cfg.Queue.Delete(r.handling, d.Receipt)\n\tif err := r.call(d); err != nil {",
+			Test: Test{"shared/consumer", "^Test(HandledMessageIsDeleted|FailedMessageComesAgain)"}},
+		{Name: "consumer: a panic counts as success", Kind: Swallowed, File: "shared/consumer/handle.go",
+			Before: `err = fmt.Errorf("handler panicked: %v", p)`, After: `_ = fmt.Errorf("handler panicked: %v", p)`,
+			Test: Test{"shared/consumer", "^TestFailedMessageComesAgainAfterABackoff$"}},
+	}
+}
