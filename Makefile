@@ -188,6 +188,9 @@ mutate: ## mutate package task, run its tests on each mutant, and fail when one 
 	  --invert-assignments --invert-bitwise --invert-bwassign --remove-self-assignments \
 	  -E explore/ -S lt -o $(CURDIR)/.local/mutants.json ./shared/task
 	go run ./infra/mutate -report .local/mutants.json
+.PHONY: gate
+gate: ## break Triad on purpose, in many ways, and fail when one is not noticed (ONLY=regexp, JSON=1; UPDATE=1 writes docs/proof.md)
+	@go run ./infra/gate $(if $(ONLY),-only '$(ONLY)') $(if $(JSON),-json) $(if $(UPDATE),-update)
 
 .PHONY: fuzz
 fuzz: ## fuzz every decoder, FUZZTIME=30s each

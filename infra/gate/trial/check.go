@@ -66,7 +66,7 @@ func (g *Gate) simulate(ctx context.Context, binary, overlay string) (found, err
 		return found{}, err
 	}
 	// One seed after the other, so that the first that fails is always the same.
-	out, text, err := g.run(exec.CommandContext(ctx, binary, "-seeds", strconv.Itoa(g.Seeds), "-from", "1", "-parallel", "1", "-json"), ctx)
+	out, text, err := g.run(ctx, exec.CommandContext(ctx, binary, "-seeds", strconv.Itoa(g.Seeds), "-from", "1", "-parallel", "1", "-json"))
 	if err != nil {
 		return found{}, err
 	}
@@ -98,7 +98,7 @@ var (
 func (g *Gate) test(ctx context.Context, binary string, t mutant.Test) (found, error) {
 	cmd := exec.CommandContext(ctx, binary, "-test.run", t.Run, "-test.v", "-test.timeout", (limit / 2).String())
 	cmd.Dir = filepath.Join(g.Root, filepath.FromSlash(t.Package))
-	out, text, err := g.run(cmd, ctx)
+	out, text, err := g.run(ctx, cmd)
 	if err != nil {
 		return found{}, err
 	}
@@ -124,7 +124,7 @@ func (g *Gate) test(ctx context.Context, binary string, t mutant.Test) (found, e
 
 // run runs a program to its end. That it fails is no error: that is what it is
 // asked for.
-func (g *Gate) run(cmd *exec.Cmd, ctx context.Context) (stdout, stderr []byte, err error) {
+func (g *Gate) run(ctx context.Context, cmd *exec.Cmd) (stdout, stderr []byte, err error) {
 	var out, text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &text
 	err = cmd.Run()
