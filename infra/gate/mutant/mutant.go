@@ -63,7 +63,11 @@ func All() []Mutant { return slices.Concat(ofTask(), ofEngines(), ofStores(), of
 // that the -overlay flag of go takes. The error says what to do when the text is
 // not there, or there twice.
 func (m Mutant) Overlay(root, dir string) (overlay string, err error) {
-	file := filepath.Join(root, filepath.FromSlash(m.File))
+	// The compiler looks for the whole path: a shorter one would change nothing.
+	file, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(m.File)))
+	if err != nil {
+		return "", fmt.Errorf("making the mutant %q: %w", m.Name, err)
+	}
 	source, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("making the mutant %q: %w", m.Name, err)

@@ -26,7 +26,7 @@ func ofStores() []Mutant {
 		{Name: "SQLite: a write is answered before it is committed", Kind: Commit, File: "shared/store/sqlitestore/writer.go",
 			Before: "if op.answer, fault = op.apply(w); fault != nil {",
 			After:  "op.answer, fault = op.apply(w)\n\t\tif fault == nil {\n\t\t\top.done <- op.answer\n\t\t\top.done = make(chan error, 1)\n\t\t}\n\t\tif fault != nil {",
-			Test:   Test{"shared/store/sqlitestore", "^Test(Conformance|AFullStoreRefuses)"}},
+			Test:   Test{"shared/store/sqlitestore", "^Test(Conformance|AFullStoreRefusesAndKeepsWhatItHas)$"}},
 		{Name: "SQLite: what was rolled back stays in memory", Kind: Commit, File: "shared/store/sqlitestore/writer.go",
 			Before: "err = translate(w.store.path, err)\n\t} else {",
 			After:  "err = translate(w.store.path, err)\n\t}\n\t{",
@@ -42,7 +42,7 @@ func ofStores() []Mutant {
 		{Name: "DynamoDB: the op in the item that refused a commit is not compared", Kind: Identity, File: "shared/store/dynamostore/dynamostore.go",
 			Before: "case own.failed && stored == (write{t.Version, valid(t.Op)}):",
 			After:  `case own.failed && stored == (write{t.Version, ""}):`,
-			Test:   Test{"shared/store/dynamostore", "^Test(Conformance|EachWriteLost)"}},
+			Test:   Test{"shared/store/dynamostore", "^Test(Conformance|EachWriteLostOrAppliedAndReportedAsFailed)$"}},
 		{Name: "DynamoDB: keys that a batch left out are not asked for again", Kind: Swallowed, File: "shared/store/dynamostore/list.go",
 			Before: "if keys = out.UnprocessedKeys[s.config.Tasks].Keys; len(keys) > 0 {", After: "if keys = nil; len(keys) > 0 {", Test: Test{"shared/store/dynamostore", "^TestUnprocessedKeysAreAskedForAgain$"}},
 	}
