@@ -34,7 +34,8 @@ type Ledger interface {
 // Mail reads what tasks had to tell.
 type Mail interface {
 	// Notices lists a response queue; Acknowledge deletes one of its notices
-	// (no error when it is gone already).
+	// (no error when it is gone already). The outputs in a notice are the same
+	// JSON as they were told, if not to the byte.
 	Notices(ctx context.Context, queue string, after int64, limit int) ([]KeptNotice, error)
 	Acknowledge(ctx context.Context, queue string, seq int64) error
 	// Alerts lists what operators were told.

@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -39,6 +42,24 @@ func (m *machine) due(rt *rapid.T) {
 	if v, _ := m.anyOrNone(rt); v.CompleteBy > 0 && rapid.Bool().Draw(rt, "of a task") {
 		q.Shard, q.Before = v.Shard, v.CompleteBy
 	}
+	m.dueBy(rt, q)
+}
+
+// allDue reads every shard that a task is in, or was.
+func (m *machine) allDue(rt *rapid.T) {
+	shards := map[int]bool{}
+	for _, shard := range shardsDrawn {
+		shards[shard] = true
+	}
+	for _, v := range m.stored {
+		shards[v.Shard], shards[task.HeldShard(v.Shard)] = true, true
+	}
+	for _, shard := range slices.Sorted(maps.Keys(shards)) {
+		m.dueBy(rt, store.DueQuery{Shard: shard, Before: math.MaxInt64, Limit: 3})
+	}
+}
+
+func (m *machine) dueBy(rt *rapid.T, q store.DueQuery) {
 	m.each(rt, "Due", func(h Harness) (any, error) {
 		first, err := m.duePages(rt, h, q)
 		if err != nil {
@@ -193,7 +214,7 @@ func (m *machine) told(rt *rapid.T) {
 		}
 		var notices []task.Notice
 		for _, n := range kept {
-			notices = append(notices, n.Notice)
+			notices = append(notices, compacted(n.Notice))
 		}
 		alerts, err := h.Ledger.Mail().Alerts(m.t.Context(), 0, 1_000)
 		var raised []task.Alert
@@ -202,4 +223,16 @@ func (m *machine) told(rt *rapid.T) {
 		}
 		return []any{notices, raised}, err
 	})
+}
+
+// compacted is a notice with outputs that have no space between their tokens.
+func compacted(n task.Notice) task.Notice {
+	n.Outputs = maps.Clone(n.Outputs)
+	for step, output := range n.Outputs {
+		var b bytes.Buffer
+		if json.Compact(&b, output) == nil {
+			n.Outputs[step] = b.Bytes()
+		}
+	}
+	return n
 }
