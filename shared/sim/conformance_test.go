@@ -1,20 +1,41 @@
 package sim
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"time"
 
 	"triad/shared/queue/queuetest"
+	"triad/shared/store"
 	"triad/shared/store/storetest"
 	"triad/shared/task"
 )
+
+// oneByOne lets in one caller at a time, as the hands of a run do.
+type oneByOne struct {
+	mu sync.Mutex
+	*table
+}
+
+func (o *oneByOne) Create(ctx context.Context, c store.Change) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.table.Create(ctx, c)
+}
+
+func (o *oneByOne) Commit(ctx context.Context, c store.Change) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.table.Commit(ctx, c)
+}
 
 // TestTableConforms: with its faults off the simulated table is a store like any
 // other.
 func TestTableConforms(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(*testing.T) storetest.Harness {
-		return storetest.Harness{Store: newTable(func() task.Millis { return noon })}
+		return storetest.Harness{Store: &oneByOne{table: newTable(func() task.Millis { return noon })}}
 	})
 }
 
@@ -25,7 +46,7 @@ func TestLaggingTableConforms(t *testing.T) {
 		now, n := noon, task.Millis(0)
 		table := newTable(func() task.Millis { return now })
 		table.lag = func() task.Millis { n++; return (n*7919)%60_000 + 1 }
-		return storetest.Harness{Store: table, Settle: func() { now += 60_001 }}
+		return storetest.Harness{Store: &oneByOne{table: table}, Settle: func() { now += 60_001 }}
 	})
 }
 
