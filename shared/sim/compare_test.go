@@ -23,8 +23,8 @@ import (
 
 // How many worlds the stores are compared in.
 var (
-	worlds    = flags.Int("worlds", 40, "worlds in which the simulated table is compared with the embedded stores")
-	awsWorlds = flags.Int("awsworlds", 8, "worlds in which it is compared with DynamoDB Local")
+	worlds    = flags.Int("worlds", 30, "worlds in which the simulated table is compared with the embedded stores")
+	awsWorlds = flags.Int("awsworlds", 6, "worlds in which it is compared with DynamoDB Local")
 )
 
 // TestTheTableIsNoKinderThanTheEmbeddedStores: the same operations, valid or not,
