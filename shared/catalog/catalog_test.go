@@ -161,6 +161,11 @@ func TestOlderVersionsAreFoundAfterARestartAndTheNewestIsChosen(t *testing.T) {
 			t.Errorf("%s has %v hours, want %v", ref, got, hours)
 		}
 	}
+	newer := load(t, files(map[string]string{"w.yaml": parcel("11", "11h")}))
+	keep(t, newer, s)
+	if d, err := newer.Definition("parcel"); err != nil || d.Workflow().Ref() != "parcel@11" {
+		t.Errorf("beside older ones that are stored, the newest is %v, %v; want parcel@11, of the directory", d, err)
+	}
 	if w, err := c.Workflow("parcel@9"); err != nil || w.Ref() != "parcel@9" {
 		t.Errorf("a task pinned to parcel@9 finds %s, %v", w.Ref(), err)
 	}
