@@ -188,6 +188,9 @@ func TestFailedMessageComesAgainAfterABackoff(t *testing.T) {
 					}},
 				})
 				<-time.After(time.Minute)
+				if len(at) != 8 {
+					t.Fatalf("it was handled %d times in a minute, want 8", len(at))
+				}
 				for i, most := range []time.Duration{200, 400, 800, 1600, 2000, 2000, 2000} {
 					most *= time.Millisecond
 					if wait := at[i+1].Sub(at[i]); wait < most/2 || wait > most {
