@@ -2,96 +2,94 @@ package mutant
 
 // ofEngines are bugs in what carries the rules out: engine, Submission, Scheduler,
 // agents and Supervisor.
-func ofEngines() []Mutant {
-	return []Mutant{
-		{Name: "locks are not given to the commit", Kind: Fence, File: "shared/engine/engine.go",
-			Before: "Locks: d.Locks, ",
-			After:  ""},
-		{Name: "a conflict counts as success", Kind: Commit, File: "shared/engine/engine.go",
-			Before: "if err == nil || definite(err)",
-			After: `if errors.Is(err, store.ErrConflict) { return nil }
+var ofEngines = []Mutant{
+	{Name: "locks are not given to the commit", Kind: Fence, File: "shared/engine/engine.go",
+		Before: "Locks: d.Locks, ",
+		After:  ""},
+	{Name: "a conflict counts as success", Kind: Commit, File: "shared/engine/engine.go",
+		Before: "if err == nil || definite(err)",
+		After: `if errors.Is(err, store.ErrConflict) { return nil }
 		if err == nil || definite(err)`},
-		{Name: "requests are sent before the commit", Kind: Commit, File: "shared/engine/engine.go",
-			Before: "	if err := e.commit(ctx, &d, e.Store.Commit); err != nil {",
-			After: `	for i := range d.Requests { _ = e.request(ctx, &d.Requests[i]) }
+	{Name: "requests are sent before the commit", Kind: Commit, File: "shared/engine/engine.go",
+		Before: "	if err := e.commit(ctx, &d, e.Store.Commit); err != nil {",
+		After: `	for i := range d.Requests { _ = e.request(ctx, &d.Requests[i]) }
 	if err := e.commit(ctx, &d, e.Store.Commit); err != nil {`},
-		{Name: "errors of sends are swallowed", Kind: Swallowed, File: "shared/engine/send.go",
-			Before: "	if err := errors.Join(errs...); err != nil {",
-			After:  "	if err := errors.Join(errs...); false {"},
-		{Name: "the index entry is released before the send", Kind: Index, File: "shared/engine/send.go",
-			Before: `	var errs []error
+	{Name: "errors of sends are swallowed", Kind: Swallowed, File: "shared/engine/send.go",
+		Before: "	if err := errors.Join(errs...); err != nil {",
+		After:  "	if err := errors.Join(errs...); false {"},
+	{Name: "the index entry is released before the send", Kind: Index, File: "shared/engine/send.go",
+		Before: `	var errs []error
 `,
-			After: `	var errs []error
+		After: `	var errs []error
 	if d.Task.Owing && d.Says() {
 		_, _ = e.Apply(ctx, d.Task.ID, task.Event{Kind: task.Released, Version: d.Task.Version})
 	}
 `},
-		{Name: "the Supervisor's sends are left out", Kind: Unsaid, File: "shared/supervisor/supervisor.go",
-			Before: "		err = e.Send(ctx, d)",
-			After:  "		err = nil"},
-		{Name: "an agent replies late", Kind: Lateness, File: "shared/agent/agent.go",
-			Before: `	if c.late() {
+	{Name: "the Supervisor's sends are left out", Kind: Unsaid, File: "shared/supervisor/supervisor.go",
+		Before: "		err = e.Send(ctx, d)",
+		After:  "		err = nil"},
+	{Name: "an agent replies late", Kind: Lateness, File: "shared/agent/agent.go",
+		Before: `	if c.late() {
 		return a.drop(c)
 	}
 	if err := ctx.Err()`,
-			After: "	if err := ctx.Err()"},
-		{Name: "an agent begins work late", Kind: Lateness, File: "shared/agent/agent.go",
-			Before: `	if c.late() {
+		After: "	if err := ctx.Err()"},
+	{Name: "an agent begins work late", Kind: Lateness, File: "shared/agent/agent.go",
+		Before: `	if c.late() {
 		return a.drop(c)
 	}
 	res :=`,
-			After: "	res :="},
-		{Name: "an agent has no doubt after a second call", Kind: Undo, File: "shared/agent/agent.go",
-			Before: "doubt: try > 1 || isUnusable(err)",
-			After:  "doubt: false"},
-		{Name: "an agent has no doubt at a redelivery", Kind: Undo, File: "shared/agent/agent.go",
-			Before: "res.doubt = res.doubt || res.outcome == task.FailedPermanently && d.Receives > 1",
-			After:  "_ = d.Receives"},
-		{Name: "what the Scheduler can't read is dropped", Kind: Unprocessed, File: "shared/scheduler/scheduler.go",
-			Before: `		return s.reject(ctx, d, err)
+		After: "	res :="},
+	{Name: "an agent has no doubt after a second call", Kind: Undo, File: "shared/agent/agent.go",
+		Before: "doubt: try > 1 || isUnusable(err)",
+		After:  "doubt: false"},
+	{Name: "an agent has no doubt at a redelivery", Kind: Undo, File: "shared/agent/agent.go",
+		Before: "res.doubt = res.doubt || res.outcome == task.FailedPermanently && d.Receives > 1",
+		After:  "_ = d.Receives"},
+	{Name: "what the Scheduler can't read is dropped", Kind: Unprocessed, File: "shared/scheduler/scheduler.go",
+		Before: `		return s.reject(ctx, d, err)
 	}
 	_, err`,
-			After: `		return nil
+		After: `		return nil
 	}
 	_, err`},
-		{Name: "other content of the same id is accepted", Kind: Identity, File: "shared/submission/submission.go",
-			Before: "if t.OrderHash != sub.Hash() {",
-			After:  "if false {"},
-		{Name: "a submission is acknowledged before its commit", Kind: Commit, File: "shared/submission/submission.go",
-			Before: `	if err != nil {
+	{Name: "other content of the same id is accepted", Kind: Identity, File: "shared/submission/submission.go",
+		Before: "if t.OrderHash != sub.Hash() {",
+		After:  "if false {"},
+	{Name: "a submission is acknowledged before its commit", Kind: Commit, File: "shared/submission/submission.go",
+		Before: `	if err != nil {
 		return Receipt{}, err
 	}
 	// If we stop here`,
-			After: `	if err != nil {
+		After: `	if err != nil {
 		return Receipt{Task: d.Task}, nil
 	}
 	// If we stop here`},
-		{Name: "a sweep stops at a bad row", Kind: Isolation, File: "shared/supervisor/supervisor.go",
-			Before: `	case err != nil:
+	{Name: "a sweep stops at a bad row", Kind: Isolation, File: "shared/supervisor/supervisor.go",
+		Before: `	case err != nil:
 		sw.failed.Add(1)`,
-			After: `	case err != nil:
+		After: `	case err != nil:
 		sw.left = 0
 		sw.failed.Add(1)`},
-		{Name: "the tenant is missing in a request's group", Kind: Isolation, File: "shared/engine/send.go",
-			Before: "Group: r.Tenant",
-			After:  `Group: ""`},
-		{Name: "the send error of a queued submission is swallowed", Kind: Swallowed, File: "shared/submission/submission.go",
-			Before: "if err != nil && queued {",
-			After:  "if false {"},
-		{Name: "the receipt is not said again", Kind: Unsaid, File: "shared/submission/submission.go",
-			Before: ", Submission: &sub}",
-			After:  "}"},
-		{Name: "a recovery that fails is reported as done", Kind: Swallowed, File: "shared/supervisor/supervisor.go",
-			Before: "case err != nil:\n\t\tsw.failed.Add(1)",
-			After:  "case err != nil:\n\t\tsw.acted.Add(1)",
-			Test:   Test{"shared/supervisor", "^Test(BadRows|ARecoveryThatFails)"}},
-		{Name: "a repeated write has a new op", Kind: Identity, File: "shared/engine/engine.go",
-			Before: "err = write(ctx, change)",
-			After:  "change.Task.Op += strconv.Itoa(try)\n\t\terr = write(ctx, change)",
-			Test:   Test{"shared/engine", "^TestAWriteWhoseAnswerWasLost"}},
-		{Name: "an overtaken write is not said", Kind: Unsaid, File: "shared/engine/engine.go",
-			Before: "ev.Redelivery = ev.Redelivery || errors.Is(err, errOvertaken)",
-			After:  "_ = errOvertaken",
-			Test:   Test{"shared/engine", "^TestAWriteThatWasOvertaken"}},
-	}
+	{Name: "the tenant is missing in a request's group", Kind: Isolation, File: "shared/engine/send.go",
+		Before: "Group: r.Tenant",
+		After:  `Group: ""`},
+	{Name: "the send error of a queued submission is swallowed", Kind: Swallowed, File: "shared/submission/submission.go",
+		Before: "if err != nil && queued {",
+		After:  "if false {"},
+	{Name: "the receipt is not said again", Kind: Unsaid, File: "shared/submission/submission.go",
+		Before: ", Submission: &sub}",
+		After:  "}"},
+	{Name: "a recovery that fails is reported as done", Kind: Swallowed, File: "shared/supervisor/supervisor.go",
+		Before: "case err != nil:\n\t\tsw.failed.Add(1)",
+		After:  "case err != nil:\n\t\tsw.acted.Add(1)",
+		Test:   Test{"shared/supervisor", "^Test(BadRows|ARecoveryThatFails)"}},
+	{Name: "a repeated write has a new op", Kind: Identity, File: "shared/engine/engine.go",
+		Before: "err = write(ctx, change)",
+		After:  "change.Task.Op += strconv.Itoa(try)\n\t\terr = write(ctx, change)",
+		Test:   Test{"shared/engine", "^TestAWriteWhoseAnswerWasLost"}},
+	{Name: "an overtaken write is not said", Kind: Unsaid, File: "shared/engine/engine.go",
+		Before: "ev.Redelivery = ev.Redelivery || errors.Is(err, errOvertaken)",
+		After:  "_ = errOvertaken",
+		Test:   Test{"shared/engine", "^TestAWriteThatWasOvertaken"}},
 }

@@ -57,7 +57,7 @@ const (
 
 // All returns every mutant: those that the simulation has to find, then those
 // that tests have to.
-func All() []Mutant { return slices.Concat(ofTask(), ofEngines(), ofStores(), ofQueues(), ofEdges()) }
+func All() []Mutant { return slices.Concat(ofTask, ofEngines, ofStores, ofQueues, ofEdges) }
 
 // Overlay writes the mutant of the module at root into dir, and returns the file
 // that the -overlay flag of go takes. The error says what to do when the text is
