@@ -124,7 +124,7 @@ func judge(verdicts []trial.Verdict, all bool) error {
 	case alive > 0:
 		return fmt.Errorf("%d of %d mutants survived: strengthen the check or the test that should find them", alive, len(verdicts))
 	case untried > 0 && (all || os.Getenv("CI") == "true"):
-		return fmt.Errorf("%d of %d mutants were left out: run `make standins` (it needs Java, Maven and npm)", untried, len(verdicts))
+		return fmt.Errorf("%d of %d mutants were left out: `make standins` and `make cloud-tools` install what their tests need", untried, len(verdicts))
 	}
 	return nil
 }
