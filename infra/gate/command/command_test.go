@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,12 +41,11 @@ func TestTheProofListsTheGatesMutants(t *testing.T) {
 
 func TestTheTableSaysWhatKilledEachMutant(t *testing.T) {
 	t.Parallel()
-	tested := mutant.Mutant{Name: "b", Test: mutant.Test{Package: "shared/x", Run: "^TestX$"}}
 	verdicts := []trial.Verdict{
 		{Name: "a", Kind: mutant.Fence, Killed: true, By: []string{"S4 attempts"}, Seeds: 36},
-		{Mutant: tested, Name: "b", Kind: mutant.Undo, Killed: true, By: []string{"TestX", "TestY"}},
+		{Package: "shared/x", Name: "b", Kind: mutant.Undo, Killed: true, By: []string{"TestX", "TestY"}},
 		{Name: "c", Kind: mutant.Index, Seeds: 5000},
-		{Mutant: tested, Name: "d", Kind: mutant.Index, LeftOut: "TestX needs what is not installed"},
+		{Package: "shared/x", Name: "d", Kind: mutant.Index, LeftOut: "TestX needs what is not installed"},
 	}
 	want := `2 of 4 mutants are killed: 2 are left to the simulation, with up to 5000 seeds each, of which they took 5036 in all; 2 to tests.
 1 were LEFT OUT.
@@ -90,6 +90,25 @@ func TestADocumentWithoutAPlaceForTheTableIsLeftAlone(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(file); string(text) != "# Proof\n" {
 		t.Errorf("the document is now %q", text)
+	}
+}
+
+func TestTheVerdictsAsJSON(t *testing.T) {
+	t.Parallel()
+	var out, text bytes.Buffer
+	if code := command.Run(t.Context(), &out, &text, []string{"-json", "-only", "^memory: the version is not checked$"}); code != 0 {
+		t.Fatalf("got exit code %d: %s", code, text.String())
+	}
+	var got []map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatalf("reading %s: %v", out.String(), err)
+	}
+	want := []map[string]any{{
+		"mutant": "memory: the version is not checked", "kind": "fence", "file": "shared/store/memstore/memstore.go",
+		"killed": true, "by": []any{"TestConformance"}, "package": "shared/store/memstore",
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
 }
 

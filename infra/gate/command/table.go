@@ -27,7 +27,7 @@ func Table(verdicts []trial.Verdict) string {
 		if v.LeftOut != "" {
 			leftOut++
 		}
-		if v.Mutant.Test.Package == "" {
+		if v.Package == "" {
 			simulated++
 		}
 	}
@@ -50,10 +50,10 @@ func by(v trial.Verdict) string {
 		return "LEFT OUT: " + v.LeftOut
 	case !v.Killed:
 		return "nothing: it SURVIVES"
-	case v.Mutant.Test.Package == "":
+	case v.Package == "":
 		return strings.Join(v.By, ", ")
 	}
-	return "`" + strings.Join(v.By, "`, `") + "` in " + v.Mutant.Test.Package
+	return "`" + strings.Join(v.By, "`, `") + "` in " + v.Package
 }
 
 func seeds(v trial.Verdict) string {

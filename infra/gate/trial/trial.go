@@ -57,33 +57,35 @@ func New(c Config) *Gate {
 
 // Verdict is what became of a mutant.
 type Verdict struct {
-	Mutant mutant.Mutant `json:"-"`
-	Name   string        `json:"mutant"`
-	Kind   mutant.Kind   `json:"kind"`
-	File   string        `json:"file"`
+	Name string      `json:"mutant"`
+	Kind mutant.Kind `json:"kind"`
+	File string      `json:"file"`
 	// Killed says that it was found. Otherwise it survived or, with LeftOut, was
 	// not tried, since what its tests need is not installed.
 	Killed  bool   `json:"killed"`
 	LeftOut string `json:"leftOut,omitempty"`
 	// By is the check that found it, or the tests, in order.
 	By []string `json:"by,omitempty"`
+	// Package is that of the tests; "" says that the simulation was asked.
+	Package string `json:"package,omitempty"`
 	// Seeds is how many seeds it took, or was given; 0 where tests are asked.
 	Seeds int `json:"seeds,omitempty"`
 }
 
 // String is a line.
 func (v Verdict) String() string {
-	outcome := "SURVIVED"
+	by := strings.Join(v.By, ", ")
 	switch {
 	case v.LeftOut != "":
 		return fmt.Sprintf("LEFT OUT %s: %s", v.Name, v.LeftOut)
+	case v.Killed && v.Seeds > 0:
+		return fmt.Sprintf("%s: killed by %s at seed %d", v.Name, by, v.Seeds)
 	case v.Killed:
-		outcome = "killed by " + strings.Join(v.By, ", ")
+		return fmt.Sprintf("%s: killed by %s", v.Name, by)
+	case v.Seeds > 0:
+		return fmt.Sprintf("%s: SURVIVED %d seeds", v.Name, v.Seeds)
 	}
-	if v.Seeds > 0 {
-		return fmt.Sprintf("%s: %s, %d seeds", v.Name, outcome, v.Seeds)
-	}
-	return fmt.Sprintf("%s: %s", v.Name, outcome)
+	return v.Name + ": SURVIVED"
 }
 
 // Run tries mutants and returns their verdicts, in the order of the mutants. The
@@ -101,9 +103,9 @@ func (g *Gate) Run(ctx context.Context, mutants []mutant.Mutant) ([]Verdict, err
 	verdicts, faults := make([]Verdict, len(mutants)), make([]error, len(mutants))
 	g.each(len(mutants), func(i int) {
 		m := mutants[i]
-		v := Verdict{Mutant: m, Name: m.Name, Kind: m.Kind, File: m.File, LeftOut: missing[m.Test.Package]}
+		v := Verdict{Name: m.Name, Kind: m.Kind, File: m.File, Package: m.Test.Package, LeftOut: missing[m.Test.Package]}
 		if v.LeftOut == "" {
-			v, faults[i] = g.try(ctx, dir, v)
+			v, faults[i] = g.try(ctx, dir, m, v)
 		}
 		verdicts[i] = v
 		if faults[i] == nil {
@@ -164,17 +166,17 @@ func (g *Gate) asItIs(ctx context.Context, dir string, mutants []mutant.Mutant) 
 }
 
 // try has the check of a mutant run against it.
-func (g *Gate) try(ctx context.Context, dir string, v Verdict) (Verdict, error) {
+func (g *Gate) try(ctx context.Context, dir string, m mutant.Mutant, v Verdict) (Verdict, error) {
 	dir, err := os.MkdirTemp(dir, "mutant")
 	if err != nil {
 		return v, fmt.Errorf("making room for a mutant: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := v.Mutant.Overlay(g.Root, dir)
+	overlay, err := m.Overlay(g.Root, dir)
 	if err != nil {
 		return v, err
 	}
-	found, err := g.check(ctx, dir, overlay, v.Mutant.Test)
+	found, err := g.check(ctx, dir, overlay, m.Test)
 	if err != nil {
 		return v, fmt.Errorf("trying the mutant %q: %w", v.Name, err)
 	}

@@ -58,7 +58,7 @@ func TestTheGateWorksBothWays(t *testing.T) {
 	want := []string{
 		"undo begins while forward steps are live: killed by simulation",
 		"memory: the version is not checked: killed by TestConformance",
-		"nothing, simulated: SURVIVED, 10 seeds",
+		"nothing, simulated: SURVIVED 10 seeds",
 		"nothing, tested: SURVIVED",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
