@@ -1,0 +1,162 @@
+// Package command is the command line of the soak.
+//
+// The summary goes to standard output; progress and errors to standard error.
+// Run returns 0 when nothing was violated, 1 when something was or the soak could
+// not be made, and 2 when the command line is wrong.
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"triad/infra/soak/chaos"
+)
+
+// Env is what the command sees of the world. All of it is required.
+type Env struct{ Stdout, Stderr io.Writer }
+
+// soak is the command line.
+type soak struct {
+	For   time.Duration `default:"2m" help:"How long orders come and faults happen, such as 30s or 8h (${default})."`
+	Seed  uint64        `help:"Of the plan: which orders, and when what happens. Defaults to another one each time."`
+	Rate  float64       `help:"Orders in a second (20; 4 with --cloud)."`
+	Cloud bool          `help:"Soak the functions in a local cloud of its own, in place of the embedded engine."`
+	JSON  bool          `name:"json" help:"Print the summary as JSON."`
+	Keep  bool          `help:"Leave store and log behind, for looking at them."`
+}
+
+const description = `Kills and freezes Triad's real processes while orders flow and services fail; then audits each order.
+
+It needs Linux, and bin/triad of "make build"; --cloud needs "make cloud-tools".`
+
+// errViolated: the audit found something.
+var errViolated = errors.New("there are violations")
+
+// ended is how a help text ends the parsing.
+type ended int
+
+// Run parses and runs a command line, without the program's name, and returns
+// the exit code.
+func Run(ctx context.Context, env Env, args []string) (code int) {
+	s := &soak{}
+	parser := kong.Must(s, kong.Name("soak"), kong.Description(description), kong.Writers(env.Stdout, env.Stderr),
+		kong.Exit(func(code int) { panic(ended(code)) }))
+	defer func() {
+		if end := recover(); end != nil {
+			early, is := end.(ended)
+			if !is {
+				panic(end)
+			}
+			code = int(early)
+		}
+	}()
+	_, err := parser.Parse(args)
+	if err == nil && (s.For < time.Second || s.Rate < 0 || s.Rate > 1000) {
+		err = errors.New("--for must be at least 1s, and --rate 0 to 1000")
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(env.Stderr, "soak: %v; see --help\n", err)
+		return 2
+	}
+	if err := s.run(ctx, env); err != nil {
+		_, _ = fmt.Fprintf(env.Stderr, "soak: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func (s *soak) run(ctx context.Context, env Env) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	if s.Seed == 0 {
+		s.Seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	}
+	_, _ = fmt.Fprintf(env.Stderr, "seed %d\n", s.Seed)
+	form, rate, freeze, clean, err := s.form(root, env.Stderr)
+	if err != nil {
+		return err
+	}
+	if s.Rate == 0 {
+		s.Rate = rate
+	}
+	report, err := chaos.Run(ctx, chaos.Config{
+		Seed: s.Seed, Length: s.For, Rate: s.Rate, Freeze: min(freeze, s.For/3), Out: env.Stderr,
+	}, form)
+	if err == nil && len(report.Violations) == 0 {
+		err = clean()
+	}
+	if report == nil {
+		return err
+	}
+	if s.JSON {
+		text := json.NewEncoder(env.Stdout)
+		text.SetIndent("", "  ")
+		err = errors.Join(err, text.Encode(report))
+	} else {
+		err = errors.Join(err, report.Print(env.Stdout, s.again()))
+	}
+	if len(report.Violations) > 0 {
+		err = errors.Join(err, fmt.Errorf("seed %d: %w", s.Seed, errViolated))
+	}
+	return err
+}
+
+// form is what is soaked, with its rate, its longest freeze, and what removes its
+// files. They are left when something is wrong.
+func (s *soak) form(root string, out io.Writer) (f chaos.Form, rate float64, freeze time.Duration, clean func() error, err error) {
+	if s.Cloud {
+		f, err := chaos.NewCloud(root, out)
+		return f, 4, 30 * time.Second, func() error { return nil }, err
+	}
+	program := filepath.Join(root, "bin", "triad")
+	if _, err := os.Stat(program); err != nil {
+		return nil, 0, 0, nil, fmt.Errorf("%w: `make build` makes it", err)
+	}
+	folder, err := os.MkdirTemp("", "triad-soak-")
+	if err != nil {
+		return nil, 0, 0, nil, err
+	}
+	_, _ = fmt.Fprintf(out, "store and log are in %s\n", folder)
+	clean = func() error {
+		if s.Keep {
+			return nil
+		}
+		return os.RemoveAll(folder)
+	}
+	return &chaos.Embedded{Program: program, Folder: folder}, 20, time.Minute, clean, nil
+}
+
+// again is the command with the same plan.
+func (s *soak) again() string {
+	words := fmt.Sprintf("go run ./infra/soak --for %v --seed %d --rate %v", s.For, s.Seed, s.Rate)
+	if s.Cloud {
+		words += " --cloud"
+	}
+	return words
+}
+
+// repository is the folder above this one, or this one, that has template.yaml.
+func repository() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for parent := ""; ; folder = parent {
+		if _, err := os.Stat(filepath.Join(folder, "template.yaml")); err == nil {
+			return folder, nil
+		}
+		if parent = filepath.Dir(folder); parent == folder {
+			return "", errors.New("no folder above this one has a template.yaml: run this in the repository")
+		}
+	}
+}
