@@ -23,7 +23,7 @@ import (
 	"triad/shared/task"
 )
 
-// Config says what to do. All of it is required.
+// Config says what to do. All but Keep is required.
 type Config struct {
 	// Seed decides the plan.
 	Seed uint64
@@ -33,6 +33,8 @@ type Config struct {
 	Rate float64
 	// Freeze is the longest freeze.
 	Freeze time.Duration
+	// Keep: leave behind what there is to look at, also when nothing is wrong.
+	Keep bool
 	// Out gets progress, line by line.
 	Out io.Writer
 }
@@ -56,8 +58,9 @@ type Form interface {
 	// how many were hit: there may be none at the moment.
 	Kill(ctx context.Context, pick uint64) (n int, err error)
 	Freeze(ctx context.Context, pick uint64) (n int, thaw func(), err error)
-	// Calm has everything run that should, once the faults have ended.
-	Calm(ctx context.Context) error
+	// Calm has everything run that should, once the faults have ended. kills is
+	// how many processes it killed for that.
+	Calm(ctx context.Context) (kills int, err error)
 	// Delay is what this form adds to the time that a task takes.
 	Delay() time.Duration
 	// Unfinished counts the orders that have not ended, or of whose end not all
@@ -67,10 +70,11 @@ type Form interface {
 	Evidence(ctx context.Context, accepted []audit.Order) (audit.Evidence, error)
 	// Examine has the doctor look at everything.
 	Examine(ctx context.Context) ([]audit.Violation, error)
-	// Starts is how often a process was started, as far as this form knows.
-	Starts() int
-	// Stop ends everything.
-	Stop(ctx context.Context) error
+	// Count fills in what only this form knows.
+	Count(r *Report)
+	// Stop ends everything, and removes what it left unless that is to be kept
+	// for looking at it.
+	Stop(ctx context.Context, keep bool) error
 }
 
 // Fault is an error that is a violation: the soak goes on.
@@ -88,7 +92,10 @@ func fault(rule audit.Rule, id, format string, args ...any) error {
 // are in the report.
 func Run(ctx context.Context, c Config, f Form) (report *Report, err error) {
 	s := &soak{Config: c, form: f, report: &Report{Form: f.Name(), Seed: c.Seed, Ended: map[task.State]int{}}}
-	defer func() { err = errors.Join(err, f.Stop(context.WithoutCancel(ctx))) }()
+	defer func() {
+		wrong := report == nil || err != nil || len(report.Violations) > 0
+		err = errors.Join(err, f.Stop(context.WithoutCancel(ctx), wrong && ctx.Err() == nil || c.Keep))
+	}()
 	if err := f.Start(ctx); err != nil {
 		return nil, fmt.Errorf("starting: %w", err)
 	}
@@ -153,7 +160,9 @@ func (s *soak) orders() (all []audit.Order) {
 // settle waits until every order has ended, for as long as that may take.
 func (s *soak) settle(ctx context.Context) error {
 	began := time.Now()
-	if err := s.note(s.form.Calm(ctx)); err != nil {
+	kills, err := s.form.Calm(ctx)
+	s.report.Kills += kills
+	if err := s.note(err); err != nil {
 		return fmt.Errorf("bringing everything up again: %w", err)
 	}
 	longest, err := plan.Bound()
@@ -217,7 +226,7 @@ func (s *soak) audit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("examining: %w", err)
 	}
-	s.report.Starts = s.form.Starts()
+	s.form.Count(s.report)
 	s.report.conclude(e, summary)
 	s.report.Seconds = time.Since(s.started).Seconds()
 	s.report.Violations = append(append(s.found, audit.Judge(e)...), examined...)

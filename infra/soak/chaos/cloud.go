@@ -41,7 +41,7 @@ type Cloud struct {
 	world    *orders.World
 	inbox    *outlet.Inbox
 	at       string // the URL of the queue of submissions
-	Redriven int
+	redriven int
 }
 
 var _ Form = (*Cloud)(nil)
@@ -70,8 +70,8 @@ func (c *Cloud) Services() remote.Client { return remote.Client{BaseURL: c.local
 // Delay implements Form.
 func (c *Cloud) Delay() time.Duration { return cloudDelay }
 
-// Starts implements Form: the emulator starts processes, and does not tell.
-func (c *Cloud) Starts() int { return 0 }
+// Count implements Form. The emulator starts processes, and does not tell.
+func (c *Cloud) Count(r *Report) { r.Redriven, r.ToldAgain = c.redriven, c.mail.repeats() }
 
 // Start implements Form.
 func (c *Cloud) Start(ctx context.Context) error {
@@ -192,7 +192,7 @@ func choose(all map[int]string, pick uint64) int {
 }
 
 // Calm implements Form.
-func (c *Cloud) Calm(ctx context.Context) error { return c.redrive(ctx) }
+func (c *Cloud) Calm(ctx context.Context) (kills int, err error) { return 0, c.redrive(ctx) }
 
 // redrive moves dead letters back, as an operator does: a message that was with
 // five processes when they were killed has become one.
@@ -209,7 +209,7 @@ func (c *Cloud) redrive(ctx context.Context) error {
 		if _, err := c.local.Triad(ctx, "redrive", name); err != nil {
 			return err
 		}
-		c.Redriven += d.Visible
+		c.redriven += d.Visible
 	}
 	return nil
 }
@@ -284,10 +284,13 @@ func (c *Cloud) Examine(ctx context.Context) ([]audit.Violation, error) {
 	return nil, nil
 }
 
-// Stop implements Form. A frozen process goes on first, so that it can end.
-func (c *Cloud) Stop(ctx context.Context) error {
+// Stop implements Form. What is kept runs on, until the next soak.
+func (c *Cloud) Stop(ctx context.Context, keep bool) error {
 	if c.mail != nil {
 		c.mail.stop()
+	}
+	if keep {
+		return nil
 	}
 	return c.local.Down(ctx)
 }

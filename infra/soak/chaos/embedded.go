@@ -31,7 +31,8 @@ const (
 type Embedded struct {
 	// Program is the path of bin/triad.
 	Program string
-	// Folder has the store, the definitions and the log. It must be empty.
+	// Folder has the store, the definitions and the log. It must be empty; Stop
+	// removes it.
 	Folder string
 
 	address  string
@@ -65,8 +66,8 @@ func (e *Embedded) Services() remote.Client { return e.services }
 // Delay implements Form: a circuit breaker may be open.
 func (e *Embedded) Delay() time.Duration { return 15 * time.Second }
 
-// Starts implements Form.
-func (e *Embedded) Starts() int { return e.starts }
+// Count implements Form.
+func (e *Embedded) Count(r *Report) { r.Starts = e.starts }
 
 // Start implements Form.
 func (e *Embedded) Start(ctx context.Context) error {
@@ -144,8 +145,10 @@ func (e *Embedded) Kill(context.Context, uint64) (int, error) {
 	life := e.engine
 	select {
 	case <-life.ended:
-		err := fault(audit.Process, "triad dev", "it ended before it was killed: see %s", e.log.Name())
-		return 0, errors.Join(err, e.run())
+		if err := e.run(); err != nil {
+			return 0, err
+		}
+		return 0, fault(audit.Process, "triad dev", "it ended before it was killed: see %s", e.log.Name())
 	default:
 	}
 	if err := life.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -166,11 +169,11 @@ func (e *Embedded) Freeze(context.Context, uint64) (int, func(), error) {
 
 // Calm implements Form: killed once more, the engine has to find all that is left
 // by itself.
-func (e *Embedded) Calm(ctx context.Context) error {
-	if _, err := e.Kill(ctx, 0); err != nil {
-		return err
+func (e *Embedded) Calm(ctx context.Context) (kills int, err error) {
+	if kills, err = e.Kill(ctx, 0); err != nil {
+		return kills, err
 	}
-	return e.ready(ctx)
+	return kills, e.ready(ctx)
 }
 
 // Unfinished implements Form.
@@ -185,7 +188,7 @@ func (e *Embedded) Unfinished(ctx context.Context, _ []audit.Order) (n int, err 
 }
 
 // Stop implements Form. It asks first, and that must do.
-func (e *Embedded) Stop(context.Context) error {
+func (e *Embedded) Stop(_ context.Context, keep bool) error {
 	var err error
 	if e.engine != nil {
 		_ = e.engine.cmd.Process.Signal(syscall.SIGCONT)
@@ -199,6 +202,12 @@ func (e *Embedded) Stop(context.Context) error {
 	}
 	if e.quit != nil {
 		e.quit()
+	}
+	if e.log != nil {
+		err = errors.Join(err, e.log.Close())
+	}
+	if !keep {
+		err = errors.Join(err, os.RemoveAll(e.Folder))
 	}
 	return err
 }

@@ -23,6 +23,7 @@ type mail struct {
 	mu      sync.Mutex
 	notices map[string]audit.Notice
 	alerts  map[string]audit.Alert
+	came    int // how many messages, the same ones included
 	err     error
 }
 
@@ -72,6 +73,7 @@ func (m *mail) follow(ctx context.Context, client *sqs.Client, name, at string) 
 func (m *mail) keep(name string, body []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.came++
 	if name != cloud.AlertsQueue {
 		var n task.Notice
 		if err := json.Unmarshal(body, &n); err != nil {
@@ -86,10 +88,19 @@ func (m *mail) keep(name string, body []byte) error {
 	}
 	var a task.Alert
 	// An alarm comes the same way, and is no alert of an order.
-	if json.Unmarshal([]byte(envelope.Message), &a) == nil && a.Task != "" {
-		m.alerts[a.ID] = audit.Alert{ID: a.ID, Task: a.Task}
+	if json.Unmarshal([]byte(envelope.Message), &a) != nil || a.Task == "" {
+		m.came--
+		return nil
 	}
+	m.alerts[a.ID] = audit.Alert{ID: a.ID, Task: a.Task}
 	return nil
+}
+
+// repeats is how many messages had come before.
+func (m *mail) repeats() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.came - len(m.notices) - len(m.alerts)
 }
 
 // missing counts the orders that have not ended, or of which not all was told.

@@ -42,6 +42,10 @@ type Report struct {
 	Notices       int `json:"notices"`
 	Alerts        int `json:"alerts"`
 	Rejected      int `json:"rejected"`
+	// ToldAgain is how many notices and alerts came twice under the same id, and
+	// Redriven how many dead letters were moved back: both of a cloud only.
+	ToldAgain int `json:"told_again,omitzero"`
+	Redriven  int `json:"redriven,omitzero"`
 
 	Violations []audit.Violation `json:"violations"`
 }
@@ -67,6 +71,9 @@ func (r *Report) Print(out io.Writer, again string) error {
 	row("effects", "%d stand, %d undone", r.Effects, r.Undone)
 	row("calls", "%d, %d of them repeats that changed nothing", r.Calls, r.CallsRepeated)
 	row("told", "%d notices, %d alerts, %d rejected", r.Notices, r.Alerts, r.Rejected)
+	if r.ToldAgain+r.Redriven > 0 {
+		row("by the queues", "%d told again, %d dead letters moved back", r.ToldAgain, r.Redriven)
+	}
 	row("all ended", "%.0f s after the faults (at most %.0f s)", r.Settled, r.Bound)
 	row("violations", "%d", len(r.Violations))
 	if err := table.Flush(); err != nil {

@@ -6,6 +6,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,7 @@ type soak struct {
 	Rate  float64       `help:"Orders in a second (20; 4 with --cloud)."`
 	Cloud bool          `help:"Soak the functions in a local cloud of its own, in place of the embedded engine."`
 	JSON  bool          `name:"json" help:"Print the summary as JSON."`
-	Keep  bool          `help:"Leave store and log behind, for looking at them."`
+	Keep  bool          `help:"Leave behind what there is to look at, as is done when something is wrong: store and log, or the local cloud in .local/cloud/soak."`
 }
 
 const description = `Kills and freezes Triad's real processes while orders flow and services fail; then audits each order.
@@ -82,19 +83,13 @@ func (s *soak) run(ctx context.Context, env Env) error {
 		s.Seed = uint64(time.Now().UnixNano()) % 1_000_000_000
 	}
 	_, _ = fmt.Fprintf(env.Stderr, "seed %d\n", s.Seed)
-	form, rate, freeze, clean, err := s.form(root, env.Stderr)
+	form, freeze, err := s.form(root, env.Stderr)
 	if err != nil {
 		return err
 	}
-	if s.Rate == 0 {
-		s.Rate = rate
-	}
 	report, err := chaos.Run(ctx, chaos.Config{
-		Seed: s.Seed, Length: s.For, Rate: s.Rate, Freeze: min(freeze, s.For/3), Out: env.Stderr,
+		Seed: s.Seed, Length: s.For, Rate: s.Rate, Freeze: min(freeze, s.For/3), Keep: s.Keep, Out: env.Stderr,
 	}, form)
-	if err == nil && len(report.Violations) == 0 {
-		err = clean()
-	}
 	if report == nil {
 		return err
 	}
@@ -111,29 +106,24 @@ func (s *soak) run(ctx context.Context, env Env) error {
 	return err
 }
 
-// form is what is soaked, with its rate, its longest freeze, and what removes its
-// files. They are left when something is wrong.
-func (s *soak) form(root string, out io.Writer) (f chaos.Form, rate float64, freeze time.Duration, clean func() error, err error) {
+// form is what is soaked, with its longest freeze. It settles the rate.
+func (s *soak) form(root string, out io.Writer) (f chaos.Form, freeze time.Duration, err error) {
 	if s.Cloud {
+		s.Rate = cmp.Or(s.Rate, 4)
 		f, err := chaos.NewCloud(root, out)
-		return f, 4, 30 * time.Second, func() error { return nil }, err
+		return f, 30 * time.Second, err
 	}
+	s.Rate = cmp.Or(s.Rate, 20)
 	program := filepath.Join(root, "bin", "triad")
 	if _, err := os.Stat(program); err != nil {
-		return nil, 0, 0, nil, fmt.Errorf("%w: `make build` makes it", err)
+		return nil, 0, fmt.Errorf("%w: `make build` makes it", err)
 	}
 	folder, err := os.MkdirTemp("", "triad-soak-")
 	if err != nil {
-		return nil, 0, 0, nil, err
+		return nil, 0, err
 	}
 	_, _ = fmt.Fprintf(out, "store and log are in %s\n", folder)
-	clean = func() error {
-		if s.Keep {
-			return nil
-		}
-		return os.RemoveAll(folder)
-	}
-	return &chaos.Embedded{Program: program, Folder: folder}, 20, time.Minute, clean, nil
+	return &chaos.Embedded{Program: program, Folder: folder}, time.Minute, nil
 }
 
 // again is the command with the same plan.
