@@ -161,7 +161,7 @@ func (s *soak) orders() (all []audit.Order) {
 func (s *soak) settle(ctx context.Context) error {
 	began := time.Now()
 	kills, err := s.form.Calm(ctx)
-	s.report.Kills += kills
+	s.count(func(r *Report) { r.Kills += kills })
 	if err := s.note(err); err != nil {
 		return fmt.Errorf("bringing everything up again: %w", err)
 	}

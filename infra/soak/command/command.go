@@ -28,7 +28,7 @@ type Env struct{ Stdout, Stderr io.Writer }
 type soak struct {
 	For   time.Duration `default:"2m" help:"How long orders come and faults happen, such as 30s or 8h (${default})."`
 	Seed  uint64        `help:"Of the plan: which orders, and when what happens. Defaults to another one each time."`
-	Rate  float64       `help:"Orders in a second (20; 4 with --cloud)."`
+	Rate  float64       `help:"Orders in a second (20; 6 with --cloud)."`
 	Cloud bool          `help:"Soak the functions in a local cloud of its own, in place of the embedded engine."`
 	JSON  bool          `name:"json" help:"Print the summary as JSON."`
 	Keep  bool          `help:"Leave behind what there is to look at, as is done when something is wrong: store and log, or the local cloud in .local/cloud/soak."`
@@ -109,7 +109,7 @@ func (s *soak) run(ctx context.Context, env Env) error {
 // form is what is soaked, with its longest freeze. It settles the rate.
 func (s *soak) form(root string, out io.Writer) (f chaos.Form, freeze time.Duration, err error) {
 	if s.Cloud {
-		s.Rate = cmp.Or(s.Rate, 4)
+		s.Rate = cmp.Or(s.Rate, 6)
 		f, err := chaos.NewCloud(root, out)
 		return f, 30 * time.Second, err
 	}

@@ -44,7 +44,7 @@ type Act struct {
 // Most of the pauses between two acts are short, and so are most freezes.
 const (
 	leastPause = 200 * time.Millisecond
-	meanPause  = 4 * time.Second
+	meanPause  = 2500 * time.Millisecond
 	leastStop  = 500 * time.Millisecond
 	meanStop   = 5 * time.Second
 	meanFault  = 4 * time.Second
@@ -72,9 +72,9 @@ func Schedule(seed uint64, l Limits) []Act {
 func processes(rng *rand.Rand, l Limits) (acts []Act) {
 	for at := pause(rng); at < l.Length; at += pause(rng) {
 		a := Act{At: at, Verb: Kill, Pick: rng.Uint64()}
-		if rng.IntN(4) == 0 {
+		if rng.IntN(5) == 0 {
 			a.Verb, a.For = Freeze, min(drawn(rng, leastStop, meanStop), l.Freeze)
-			if rng.IntN(8) == 0 {
+			if rng.IntN(12) == 0 {
 				a.For = l.Freeze/2 + time.Duration(rng.Int64N(int64(l.Freeze/2)+1))
 			}
 		}
@@ -105,7 +105,7 @@ func Services() []string {
 // services have each service misbehave, one time after another.
 func services(rng *rand.Rand, l Limits) (acts []Act) {
 	for _, name := range Services() {
-		for at := drawn(rng, leastPause, 4*meanPause); at < l.Length; at += drawn(rng, leastPause, 4*meanPause) {
+		for at := drawn(rng, leastPause, 6*meanPause); at < l.Length; at += drawn(rng, leastPause, 6*meanPause) {
 			a := Act{At: at, Verb: Fault, Service: name, Rules: misbehaviour(rng), For: min(drawn(rng, leastPause, meanFault), mostFault)}
 			if at += a.For; at < l.Length {
 				acts = append(acts, a)
