@@ -116,7 +116,7 @@ type soak struct {
 
 	mu       sync.Mutex
 	report   *Report
-	accepted []plan.One
+	accepted []plan.One // and those whose submission was a fault
 	found    []audit.Violation
 }
 

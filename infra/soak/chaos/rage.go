@@ -114,8 +114,8 @@ func (s *soak) submit(ctx context.Context) error {
 		o := orders.Next()
 		g.Go(func() error {
 			again, err := s.form.Submit(together, o)
-			if err != nil {
-				return s.note(err)
+			if err := s.note(err); err != nil {
+				return err
 			}
 			s.mu.Lock()
 			defer s.mu.Unlock()
