@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -229,7 +230,7 @@ func (s *soak) audit(ctx context.Context) error {
 	s.form.Count(s.report)
 	s.report.conclude(e, summary)
 	s.report.Seconds = time.Since(s.started).Seconds()
-	s.report.Violations = append(append(s.found, audit.Judge(e)...), examined...)
+	s.report.Violations = slices.Concat([]audit.Violation{}, s.found, audit.Judge(e), examined)
 	return nil
 }
 

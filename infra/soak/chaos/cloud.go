@@ -267,12 +267,23 @@ func (c *Cloud) Evidence(ctx context.Context, accepted []audit.Order) (found aud
 	if found.Notices, found.Alerts, err = c.mail.all(); err != nil {
 		return found, err
 	}
-	captured, err := c.inbox.Rejections(ctx, 0, 1000)
-	for _, r := range captured {
-		found.Rejected = append(found.Rejected, string(r.Body))
-		err = errors.Join(err, c.inbox.Dismiss(ctx, r.Seq))
+	return found, c.rejected(ctx, &found)
+}
+
+// rejected reads the captured messages and dismisses them, as an operator does
+// who has looked at them.
+func (c *Cloud) rejected(ctx context.Context, found *audit.Evidence) error {
+	for after := int64(0); ; {
+		page, err := c.inbox.Rejections(ctx, after, 100)
+		for _, r := range page {
+			found.Rejected = append(found.Rejected, string(r.Body))
+			err = errors.Join(err, c.inbox.Dismiss(ctx, r.Seq))
+			after = r.Seq
+		}
+		if err != nil || len(page) == 0 {
+			return err
+		}
 	}
-	return found, err
 }
 
 // Examine implements Form.
