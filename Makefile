@@ -170,9 +170,9 @@ kill: ## kill -9 the real process KILLS=25 times under load
 	go test -count=1 ./cmd/triad -run TestKilled -v -kills $(KILLS)
 
 .PHONY: soak
-soak: build ## kill -9 and freeze real processes for MINUTES=2 (or HOURS=8) while orders flow, and audit each; CLOUD=1: the functions (SEED=n JSON=1)
+soak: build ## kill -9 and freeze real processes for MINUTES=2 (or HOURS=8) while orders flow, and audit each; FORM=cloud: the functions (SEED=n JSON=1)
 	@go run ./infra/soak --for $(if $(HOURS),$(HOURS)h,$(or $(MINUTES),2)m) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(CLOUD),--cloud) $(if $(JSON),--json)
+	  $(if $(SEED),--seed $(SEED)) $(if $(filter cloud,$(FORM)),--cloud) $(if $(JSON),--json)
 
 .PHONY: sim
 sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 FROM=1 runs many (JSON=1)
