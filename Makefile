@@ -170,7 +170,8 @@ kill: ## kill -9 the real process KILLS=25 times under load
 	go test -count=1 ./cmd/triad -run TestKilled -v -kills $(KILLS)
 
 .PHONY: soak
-soak: build ## kill -9 and freeze real processes for MINUTES=2 (or HOURS=8) while orders flow, and audit each; FORM=cloud: the functions (SEED=n JSON=1)
+soak: ## kill -9 and freeze real processes for MINUTES=2 (or HOURS=8) while orders flow, and audit each; FORM=cloud: the functions (SEED=n JSON=1)
+	@$(MAKE) -s build
 	@go run ./infra/soak --for $(if $(HOURS),$(HOURS)h,$(or $(MINUTES),2)m) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(filter cloud,$(FORM)),--cloud) $(if $(JSON),--json)
 

@@ -37,6 +37,7 @@ const cloudDelay = 2*visible*time.Second + 2*time.Minute
 // them again.
 type Cloud struct {
 	local    *cloud.Cloud
+	out      io.Writer
 	mail     *mail
 	world    *orders.World
 	inbox    *outlet.Inbox
@@ -55,7 +56,7 @@ func NewCloud(root string, out io.Writer) (*Cloud, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cloud{local: local}, local.Installed()
+	return &Cloud{local: local, out: out}, local.Installed()
 }
 
 // Name implements Form.
@@ -301,7 +302,8 @@ func (c *Cloud) Stop(ctx context.Context, keep bool) error {
 		c.mail.stop()
 	}
 	if keep {
-		return nil
+		_, err := fmt.Fprintf(c.out, "stack %s is left up at %s, with its logs in .local/cloud/soak; the next soak removes it\n", c.local.Stack(), c.local.Endpoint())
+		return err
 	}
 	return c.local.Down(ctx)
 }
