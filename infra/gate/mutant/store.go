@@ -29,7 +29,7 @@ var ofStores = []Mutant{
 	{Name: "SQLite: a write is answered before it is committed", Kind: Commit, File: "shared/store/sqlitestore/writer.go",
 		Before: "if op.answer, fault = op.apply(w); fault != nil {",
 		After:  "op.answer, fault = op.apply(w)\n\t\tif fault == nil {\n\t\t\top.done <- op.answer\n\t\t\top.done = make(chan error, 1)\n\t\t}\n\t\tif fault != nil {",
-		Test:   Test{"shared/store/sqlitestore", "^Test(Conformance|AFullStoreRefusesAndKeepsWhatItHas)$"}},
+		Test:   conformsSQLite},
 	{Name: "SQLite: what was rolled back stays in memory", Kind: Commit, File: "shared/store/sqlitestore/writer.go",
 		Before: "err = translate(w.store.path, err)\n\t} else {",
 		After:  "err = translate(w.store.path, err)\n\t}\n\t{",
