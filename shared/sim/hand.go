@@ -60,6 +60,8 @@ type hand struct {
 	port int
 	// cause is what the hand is working on.
 	cause cause
+	// turn counts the causes that it has turned to.
+	turn int
 	// receives is how often its message has been received.
 	receives int
 	// claims are the attempts that its commits have claimed for this cause, sent

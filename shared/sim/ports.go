@@ -55,8 +55,11 @@ func (p tablePort) write(ctx context.Context, at port, c store.Change, write fun
 	case w.hit(StoreLost):
 		return fmt.Errorf("writing task %s: timed out: %w", c.Task.ID, errInjected)
 	case w.hit(StoreLate):
-		late := w.now + task.Millis(1+w.rng.IntN(20_000))
+		late, turn := w.now+task.Millis(1+w.rng.IntN(20_000)), h.turn
 		w.events.add(late, nil, func() {
+			if h.turn != turn {
+				by.hand = nil // it is at work on another message, which implies none of this
+			}
 			if e := apply(); e == nil {
 				w.trace("a late write of task %s by %s is applied", c.Task.ID, by.proc)
 			}
