@@ -216,7 +216,11 @@ func (w *world) checkTold(t *task.Task) {
 		return // a message that vanishes is not said again; see docs/proof.md
 	}
 	for _, id := range a.owed {
-		if !w.model.told[id] {
+		// A twin of the submission that an instance with older definitions refused
+		// was captured: the operator was told, and there is no message left that
+		// would tell the receipt. On AWS such an instance reads the newer ones first.
+		refused := w.model.captured[t.ID] && id == string(t.ID)+"/Received/0"
+		if !w.model.told[id] && !refused {
 			w.fail("S10 told", t.ID, id+" was never told")
 		}
 	}
