@@ -176,6 +176,15 @@ func (c *Catalog) Definitions() []workflow.Definition {
 	})
 }
 
+// Workflows returns what Definitions are compiled to, in the same order.
+func (c *Catalog) Workflows() []task.Workflow {
+	var all []task.Workflow
+	for _, d := range c.Definitions() {
+		all = append(all, d.Workflow)
+	}
+	return all
+}
+
 // Definition implements submission.Definitions: the newest version of a name, or
 // name@version. What was kept before it was called is found, in a catalog that
 // follows; a newer version of a known name within a minute.

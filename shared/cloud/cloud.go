@@ -9,12 +9,10 @@ package cloud
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -50,8 +48,9 @@ type Cloud struct {
 	Outlet   *outlet.Outlet
 	Engine   *engine.Engine
 
-	queues *queues
-	logger *slog.Logger
+	messages messages
+	queues   *queues
+	logger   *slog.Logger
 }
 
 // New wires an engine. It reads the kept definitions; the error says what could
@@ -66,7 +65,7 @@ func New(ctx context.Context, c Config) (*Cloud, error) {
 		return nil, err
 	}
 	made := &Cloud{
-		Settings: s, Outlet: out, queues: newQueues(client, s), logger: c.Logger,
+		Settings: s, Outlet: out, messages: client, queues: newQueues(client, s), logger: c.Logger,
 		Store: dynamostore.New(newTables(c.AWS), dynamostore.Config{
 			Tasks: s.TasksTable, Orders: s.OrdersTable, Shards: s.Shards, Keep: s.Keep,
 		}),
@@ -75,7 +74,7 @@ func New(ctx context.Context, c Config) (*Cloud, error) {
 		return nil, err
 	}
 	made.Engine = engine.New(engine.Config{
-		Instance: instance(), Store: made.Store, Workflows: made.Offers, Queues: made.queues, Outlet: out,
+		Instance: engine.NewInstance(), Store: made.Store, Workflows: made.Offers, Queues: made.queues, Outlet: out,
 		Observer: c.Observer, Logger: c.Logger,
 	})
 	return made, nil
@@ -112,9 +111,6 @@ func newOutlet(c Config, client messages) (*outlet.Outlet, error) {
 		Responses: responses, Rejected: c.Settings.Queue("rejected"), Topic: c.Settings.AlertsTopic,
 	}), nil
 }
-
-// instance is a name for this process start that no other has: 8 characters.
-func instance() string { return strings.ToLower(rand.Text()[:8]) }
 
 // queues are the scheduler queue and those of the agents. Sends that come at the
 // same time share calls.

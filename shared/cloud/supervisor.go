@@ -36,12 +36,11 @@ func Supervisor(ctx context.Context, env function.Environment) (trigger.Function
 	if err != nil {
 		return nil, err
 	}
-	client := newMessages(f.AWS())
 	w := &watch{
 		supervisor: supervisor.New(supervisor.Config{Engine: c.Engine, Shards: f.Settings.Shards, Guard: guard}),
 		store:      c.Store, shards: f.Settings.Shards,
 		room: c.room(), period: f.Settings.Sweep, metrics: f.Metrics,
-		ticks:  sqsqueue.New(client, f.Settings.Queue("ticks"), sqsqueue.Config{}),
+		ticks:  sqsqueue.New(c.messages, f.Settings.Queue("ticks"), sqsqueue.Config{}),
 		doctor: doctor.New(c.Doctor(doctor.Bounds{Tasks: examined, Walked: -1})), logger: f.Logger,
 	}
 	return trigger.NewTicks(trigger.TickConfig{Tick: w.tick, After: f.Flush, Logger: f.Logger}), nil

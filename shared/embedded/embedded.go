@@ -18,12 +18,10 @@ package embedded
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -158,7 +156,7 @@ func (c Config) withDefaults() Config {
 // wait.
 func New(c Config) (*Engine, error) {
 	c = c.withDefaults()
-	e := &Engine{config: c, Instance: instance(), agents: map[string]*agent.Agent{}, held: make(chan struct{}, 1)}
+	e := &Engine{config: c, Instance: engine.NewInstance(), agents: map[string]*agent.Agent{}, held: make(chan struct{}, 1)}
 	e.unfinished.Store(int64(c.Unfinished))
 	e.swept.Store(c.Clock().UnixMilli())
 	e.queues = newQueues(c)
@@ -200,9 +198,6 @@ func (e *Engine) agent(name string, a Agent) (*agent.Agent, error) {
 	}
 	return made, nil
 }
-
-// instance is a name for this process start that no other has: 8 characters.
-func instance() string { return strings.ToLower(rand.Text()[:8]) }
 
 // Decided notes held tasks, counts unfinished ones, and hands on to the configured
 // Observer.

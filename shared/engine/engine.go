@@ -14,10 +14,12 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -98,6 +100,10 @@ const maxConflicts = 16
 
 // maxRepeats is how often a write of unknown outcome is repeated at once.
 const maxRepeats = 2
+
+// NewInstance returns a Config.Instance that no other process start has: 8
+// characters.
+func NewInstance() string { return strings.ToLower(rand.Text()[:8]) }
 
 // New returns an Engine.
 func New(c Config) *Engine {

@@ -57,18 +57,24 @@ func (w *world) lineOf(name string) *line {
 	return nil
 }
 
+// faultOf is the fault that goes with an operation of a queue: what settles a
+// delivery, in whatever way, counts as a deletion.
+func faultOf(op memqueue.Op, ofSend, ofReceive, ofDelete Fault) Fault {
+	switch op {
+	case memqueue.OpSend:
+		return ofSend
+	case memqueue.OpReceive:
+		return ofReceive
+	default:
+		return ofDelete
+	}
+}
+
 func (w *world) refuse(op memqueue.Op) error {
 	if w.cur == nil || op == memqueue.OpDepth {
 		return nil
 	}
-	f := QueueDeleteRefused
-	switch op {
-	case memqueue.OpSend:
-		f = QueueSendRefused
-	case memqueue.OpReceive:
-		f = QueueReceiveRefused
-	}
-	if w.hit(f) {
+	if w.hit(faultOf(op, QueueSendRefused, QueueReceiveRefused, QueueDeleteRefused)) {
 		return fmt.Errorf("%s: %w", op, errInjected)
 	}
 	return nil
@@ -78,14 +84,7 @@ func (w *world) lose(op memqueue.Op) error {
 	if w.cur == nil || op == memqueue.OpDepth {
 		return nil
 	}
-	f := QueueDeleteLost
-	switch op {
-	case memqueue.OpSend:
-		f = QueueSendLost
-	case memqueue.OpReceive:
-		f = QueueReceiveLost
-	}
-	if w.hit(f) {
+	if w.hit(faultOf(op, QueueSendLost, QueueReceiveLost, QueueDeleteLost)) {
 		return fmt.Errorf("%s, which was done: %w", op, errInjected)
 	}
 	return nil

@@ -169,14 +169,8 @@ func (l *Local) httpAgents(described map[string]httpagent.Config) (map[string]em
 func (l *Local) api(offers *catalog.Catalog, metrics *telemetry.Metrics) http.Handler {
 	return api.New(api.Config{
 		Submit: l.Engine.Submission, Operate: l.Engine.Operator, Store: l.store, Ledger: l.store,
-		Workflows: func() []task.Workflow {
-			var all []task.Workflow
-			for _, d := range offers.Definitions() {
-				all = append(all, d.Workflow)
-			}
-			return all
-		},
-		Metrics: metrics.Handler(), Ready: l.Engine.Ready, Logger: l.config.Logger,
+		Workflows: offers.Workflows,
+		Metrics:   metrics.Handler(), Ready: l.Engine.Ready, Logger: l.config.Logger,
 		Doctor: l.Engine.Doctor, Findings: l.Engine.Findings,
 		Full: func() (time.Duration, bool) { return retryAfter, l.Engine.Full() },
 	})

@@ -28,7 +28,6 @@ import (
 	"triad/shared/outlet"
 	"triad/shared/settings"
 	"triad/shared/submission"
-	"triad/shared/task"
 )
 
 // Config says which stack, and how to reach AWS. Region and credentials come from
@@ -90,15 +89,9 @@ func (s *Stack) api() http.Handler {
 		Ledger: outlet.NewInbox(outlet.InboxConfig{
 			Queues: s.queues, Rejected: c.Settings.Queue("rejected"), Responses: c.Outlet.Responses, Topic: c.Settings.AlertsTopic,
 		}),
-		Workflows: func() []task.Workflow {
-			var all []task.Workflow
-			for _, d := range c.Offers.Definitions() {
-				all = append(all, d.Workflow)
-			}
-			return all
-		},
-		Doctor:  s.doctor(),
-		Explain: func(cause error) string { return cause.Error() },
+		Workflows: c.Offers.Workflows,
+		Doctor:    s.doctor(),
+		Explain:   func(cause error) string { return cause.Error() },
 	})
 }
 
