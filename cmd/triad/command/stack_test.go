@@ -118,6 +118,24 @@ func TestOrdersOfAStackAreSubmittedAndFollowedToTheirEnds(t *testing.T) {
 	}
 }
 
+func TestAnOrderThatWasJustQueuedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	p := newOnStack(t)
+	looks := 0
+	p.onPause = func() {
+		if looks++; looks == 3 {
+			p.cloud.Send(t, "submissions", placed("queued-1"))
+			p.cloud.Settle(t, "queued-1")
+		}
+	}
+	p.wants(p.run("watch", "queued-1"), 0, []string{"Processed  queued-1"}, []string{"there is no task queued-1 yet; waiting for the queue, up to 30s"})
+	p.wants(p.run("watch", "nobody-1"), 1, nil, []string{"there is no task nobody-1: nothing came out of the queue; was it refused? see: triad rejected"})
+	p.wants(p.run("watch", "nobody-1", "--once"), 1, nil, []string{"there is no task nobody-1"})
+	if len(p.pauses) != 0 {
+		t.Errorf("looking once paused for %v", p.pauses)
+	}
+}
+
 func TestListsOfAStackComeFromTheIndex(t *testing.T) {
 	t.Parallel()
 	p := newOnStack(t)

@@ -21,7 +21,7 @@ type WatchCommand struct {
 
 // Help is the detailed help.
 func (WatchCommand) Help() string {
-	return `Prints a line for each change. With an id it ends with the task, and fails when that did not end Processed. Without one it counts what has not finished or is in Error, and goes on until interrupted.
+	return `Prints a line for each change. With an id it ends with the task, and fails when that did not end Processed. Without one it counts what has not finished or is in Error, and goes on until interrupted. On a stack an order that was just sent to the queue is waited for.
 
 Examples:
 
@@ -57,7 +57,7 @@ func (c *WatchCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	w := &watcher{env: env, json: g.JSON, server: server, every: c.every(g)}
+	w := &watcher{env: env, json: g.JSON, server: server, every: c.every(g), queued: g.Stack != "" && !c.Once}
 	look := w.count
 	if c.ID != "" {
 		if w.id, err = taskID(c.ID); err != nil {
@@ -83,6 +83,7 @@ type watcher struct {
 	server *client.Client
 	every  time.Duration
 	id     task.ID
+	queued bool // an order may still be on its way to the stack
 
 	seen   bool
 	last   api.Task // of follow
@@ -90,17 +91,25 @@ type watcher struct {
 }
 
 // patience is how long a server that was there may be gone, or a stack may fail:
-// it may be starting again.
+// it may be starting again. An order that was just sent to the queue of a stack has
+// as long to come out of it.
 const patience = 30 * time.Second
 
-// patiently looks, and again while a server that has answered before is gone.
+// patiently looks, and again while what fails may pass.
 func (w *watcher) patiently(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
 	for gone := time.Duration(0); ; gone += w.every {
 		finished, err := look(ctx)
-		if !w.seen || gone >= patience || !passing(err) {
+		awaited := w.queued && !w.seen && errors.Is(err, client.ErrNotFound)
+		switch {
+		case !awaited && !(w.seen && passing(err)):
 			return finished, err
-		}
-		if gone == 0 {
+		case gone >= patience && awaited:
+			return false, fmt.Errorf("%w: nothing came out of the queue; was it refused? see: triad rejected", err)
+		case gone >= patience:
+			return finished, err
+		case gone == 0 && awaited:
+			w.env.note("%s yet; waiting for the queue, up to %s", err, patience)
+		case gone == 0:
 			w.env.note("%s; trying for %s", err, patience)
 		}
 		if err := w.env.Pause(ctx, w.every); err != nil {
