@@ -146,12 +146,13 @@ tidy: ## fail when go.mod or go.sum is not tidy
 	go mod tidy -diff
 
 .PHONY: generate
-generate: ## write generated files anew: the state diagram
+generate: ## write generated files anew: the state diagram, the table of simulated runs
 	go test ./shared/task -run TestStateDiagramIsFresh -update
+	go test ./cmd/sim/runs -run TestTheProofShowsTheRecordedRuns -update
 
 .PHONY: generated
 generated: ## fail when a generated file is stale
-	go test -count=1 ./shared/task -run TestStateDiagramIsFresh
+	go test -count=1 ./shared/task ./cmd/sim/runs -run 'TestStateDiagramIsFresh|TestTheProofShowsTheRecordedRuns'
 
 .PHONY: bench
 bench: build ## measure the engine beside the floor of this machine
@@ -176,11 +177,11 @@ soak: ## kill -9 and freeze real processes for MINUTES=2 (or HOURS=8) while orde
 	  $(if $(SEED),--seed $(SEED)) $(if $(filter cloud,$(FORM)),--cloud) $(if $(JSON),--json)
 
 .PHONY: sim
-sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 FROM=1 runs many (JSON=1)
+sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 FROM=1 runs many (JSON=1; RECORD=1 writes docs/proof.md)
 	@mkdir -p bin
 	@go build -buildvcs=auto -o bin/sim ./cmd/sim
 	@bin/sim $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),10000) -from $(or $(FROM),1)) \
-	  $(if $(TASKS),-tasks $(TASKS)) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(CALM),-calm) $(if $(JSON),-json)
+	  $(if $(TASKS),-tasks $(TASKS)) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(CALM),-calm) $(if $(JSON),-json) $(if $(RECORD),-record)
 
 .PHONY: explore
 explore: ## go through every world of a small task, and fail every pair of calls of the canonical orders (minutes)
@@ -194,6 +195,7 @@ mutate: ## mutate package task, run its tests on each mutant, and fail when one 
 	  --invert-assignments --invert-bitwise --invert-bwassign --remove-self-assignments \
 	  -E explore/ -S lt -o $(CURDIR)/.local/mutants.json ./shared/task
 	go run ./infra/mutate -report .local/mutants.json
+
 .PHONY: gate
 gate: ## break Triad on purpose, in many ways, and fail when one is not noticed (ONLY=regexp, JSON=1; UPDATE=1 writes docs/proof.md)
 	@go run ./infra/gate $(if $(ONLY),-only '$(ONLY)') $(if $(JSON),-json) $(if $(UPDATE),-update)

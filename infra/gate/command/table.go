@@ -1,19 +1,15 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strings"
 
 	"triad/infra/gate/trial"
+	"triad/infra/page"
 )
 
-// The table in the document stands between these lines.
-const (
-	begin = "<!-- The gate's table begins: `make gate UPDATE=1` writes it. -->\n"
-	end   = "<!-- The gate's table ends. -->\n"
-)
+// part is where the table stands in the document.
+var part = page.Of("The gate's table", "make gate UPDATE=1")
 
 // Table is the verdicts in Markdown.
 func Table(verdicts []trial.Verdict) string {
@@ -64,27 +60,11 @@ func seeds(v trial.Verdict) string {
 }
 
 // Update writes the table into a document, between its two lines.
-func Update(file string, verdicts []trial.Verdict) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("writing the table: %w", err)
-	}
-	head, rest, found := bytes.Cut(text, []byte(begin))
-	_, tail, closed := bytes.Cut(rest, []byte(end))
-	if !found || !closed {
-		return fmt.Errorf("writing the table: %s lacks the lines between which it stands:\n%s%s", file, begin, end)
-	}
-	next := strings.Join([]string{string(head), begin, "\n", Table(verdicts), "\n", end, string(tail)}, "")
-	if err := os.WriteFile(file, []byte(next), 0o644); err != nil {
-		return fmt.Errorf("writing the table: %w", err)
-	}
-	return nil
-}
+func Update(file string, verdicts []trial.Verdict) error { return part.Write(file, Table(verdicts)) }
 
 // Listed are the names of the mutants in the table of a document, in its order.
 func Listed(document string) (names []string) {
-	_, rest, _ := strings.Cut(document, begin)
-	table, _, _ := strings.Cut(rest, end)
+	table, _ := part.In(document)
 	for line := range strings.Lines(table) {
 		cells := strings.Split(line, " | ")
 		name, is := strings.CutPrefix(cells[0], "| ")
