@@ -72,8 +72,8 @@ func newCloud(script func(call) (int, any, error), cfg sqsqueue.Config) (*cloud,
 	return c, sqsqueue.New(client("", c), testURL, cfg)
 }
 
-// client is the SDK's client without retries: over HTTP to an endpoint, or by a
-// transport of its own.
+// client is the SDK's client: over HTTP to an endpoint, with the SDK's retries as in
+// the functions, or by a transport of its own and without.
 func client(endpoint string, transport sqs.HTTPClient) *sqs.Client {
 	o := sqs.Options{
 		Region:     "eu-north-1",
@@ -84,7 +84,7 @@ func client(endpoint string, transport sqs.HTTPClient) *sqs.Client {
 		}),
 	}
 	if endpoint != "" {
-		o.BaseEndpoint = &endpoint
+		o.BaseEndpoint, o.Retryer = &endpoint, nil
 	}
 	return sqs.New(o)
 }
