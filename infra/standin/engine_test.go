@@ -141,10 +141,10 @@ func (c *cloud) work(ctx context.Context, r task.Request) (json.RawMessage, erro
 // Supervisor compete with those of the other processes.
 func (c *cloud) process(ctx context.Context, t *testing.T, instance string, all *sync.WaitGroup) {
 	t.Helper()
-	core := engine.New(engine.Config{Instance: instance, Store: c.store, Workflows: c.offers, Queues: c, Outlet: c})
+	core := engine.New(engine.Config{Instance: instance, Store: c.store, Workflows: c.offers, Queues: c, Outlet: c, Shards: shards})
 	handlers := map[string]func(context.Context, queue.Delivery) error{
 		queue.Scheduler:   scheduler.New(core, c).Handle,
-		queue.Submissions: submission.New(submission.Config{Engine: core, Definitions: c.offers, Rejected: c, Shards: shards}).Handle,
+		queue.Submissions: submission.New(submission.Config{Engine: core, Definitions: c.offers, Rejected: c}).Handle,
 	}
 	for _, name := range []string{"inventory", "payment", "shipping"} {
 		a, err := agent.New(agent.Config{Name: name, Work: c.work, Replies: c.Scheduler(),
@@ -164,7 +164,7 @@ func (c *cloud) process(ctx context.Context, t *testing.T, instance string, all 
 		})
 	}
 	all.Go(func() {
-		sweeps := supervisor.New(supervisor.Config{Engine: core, Shards: shards})
+		sweeps := supervisor.New(supervisor.Config{Engine: core})
 		for tick := time.Tick(300 * time.Millisecond); ctx.Err() == nil; {
 			if _, err := sweeps.Sweep(ctx); err != nil && ctx.Err() == nil {
 				t.Errorf("sweeping: %v", err)

@@ -75,7 +75,7 @@ func New(ctx context.Context, c Config) (*Cloud, error) {
 	}
 	made.Engine = engine.New(engine.Config{
 		Instance: engine.NewInstance(), Store: made.Store, Workflows: made.Offers, Queues: made.queues, Outlet: out,
-		Observer: c.Observer, Logger: c.Logger,
+		Observer: c.Observer, Shards: s.Shards, Logger: c.Logger,
 	})
 	return made, nil
 }

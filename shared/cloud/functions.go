@@ -31,7 +31,7 @@ func Submission(ctx context.Context, env function.Environment) (trigger.Function
 		return nil, err
 	}
 	s := submission.New(submission.Config{
-		Engine: c.Engine, Definitions: c.Offers, Rejected: c.Outlet, Shards: f.Settings.Shards,
+		Engine: c.Engine, Definitions: c.Offers, Rejected: c.Outlet,
 		Hold: c.room().hold, ResponseQueue: c.Outlet.Responses.Check,
 	})
 	return f.Behind(func(ctx context.Context, m trigger.Message) error { return s.Handle(ctx, m.Delivery) }, nil), nil

@@ -37,9 +37,9 @@ func Supervisor(ctx context.Context, env function.Environment) (trigger.Function
 		return nil, err
 	}
 	w := &watch{
-		supervisor: supervisor.New(supervisor.Config{Engine: c.Engine, Shards: f.Settings.Shards, Guard: guard}),
-		store:      c.Store, shards: f.Settings.Shards,
-		room: c.room(), period: f.Settings.Sweep, metrics: f.Metrics,
+		supervisor: supervisor.New(supervisor.Config{Engine: c.Engine, Guard: guard}),
+		store:      c.Store,
+		room:       c.room(), period: f.Settings.Sweep, metrics: f.Metrics,
 		ticks:  sqsqueue.New(c.messages, f.Settings.Queue("ticks"), sqsqueue.Config{}),
 		doctor: doctor.New(c.Doctor(doctor.Bounds{Tasks: examined, Walked: -1})), logger: f.Logger,
 	}
@@ -50,7 +50,6 @@ func Supervisor(ctx context.Context, env function.Environment) (trigger.Function
 type watch struct {
 	supervisor *supervisor.Supervisor
 	store      store.Store
-	shards     int
 	room       *room
 	period     time.Duration
 	metrics    *emf.Metrics
@@ -86,8 +85,8 @@ func (w *watch) tick(ctx context.Context, scheduled bool) error {
 // admit brings back held tasks when there are any: only then are the queues asked
 // for how much room there is, which is billed.
 func (w *watch) admit(ctx context.Context) error {
-	for shard := range w.shards {
-		page, err := w.store.Due(ctx, store.DueQuery{Shard: task.HeldShard(shard), Before: task.At(time.Now()), Limit: 1})
+	for n := range task.HeldShards {
+		page, err := w.store.Due(ctx, store.DueQuery{Shard: task.HeldShard(n), Before: task.At(time.Now()), Limit: 1})
 		if err != nil {
 			return err
 		}

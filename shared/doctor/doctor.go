@@ -37,8 +37,8 @@ type Config struct {
 	// Agents are the names of the agents that the deployment has. Nil leaves the
 	// check of agents out.
 	Agents []string
-	// Shards is the number of shards of the index that the Supervisors sweep.
-	// Defaults to 1.
+	// Shards is the number of shards of the index that the Supervisors sweep, but for
+	// those of held tasks. Defaults to 1.
 	Shards int
 	// Walker reads all records, to find a task that the index has lost. Nil
 	// leaves that check out: the Store's own list of unfinished tasks may come
@@ -159,11 +159,14 @@ func (d *Doctor) Examine(ctx context.Context, o Options) (Report, error) {
 	return e.report(), nil
 }
 
-// partitions are those of the index: each shard, and its held tasks.
+// partitions are those of the index: each shard, and those of held tasks.
 func (d *Doctor) partitions() []int {
-	all := make([]int, 0, 2*d.Shards)
+	all := make([]int, 0, d.Shards+task.HeldShards)
 	for shard := range d.Shards {
-		all = append(all, shard, task.HeldShard(shard))
+		all = append(all, shard)
+	}
+	for n := range task.HeldShards {
+		all = append(all, task.HeldShard(n))
 	}
 	return all
 }

@@ -27,7 +27,7 @@ func TestAnOverdueRowIsAHint(t *testing.T) {
 		asked := 0
 		d := doctor.New(doctor.Config{Workflows: r.Catalog, Clock: r.Clock.Now, Bounds: doctor.Bounds{Held: 1},
 			Store: hazy{r.Memory, func(q store.DueQuery, page store.DuePage) (store.DuePage, error) {
-				if asked++; q.Shard == row.shard && asked <= 2 { // the queries for what is overdue come first
+				if asked++; q.Shard == row.shard && asked <= 1+task.HeldShards { // the queries for what is overdue come first
 					page.Rows = []store.Due{{ID: "o-1", CompleteBy: row.at}}
 				}
 				return page, nil

@@ -103,11 +103,7 @@ func (e *exam) lost(w store.Walked) string {
 	case w.Shard != t.Shard:
 		return fmt.Sprintf("it is %s in shard %d, and the index has it in shard %d", t.State, t.Shard, w.Shard)
 	}
-	shard := t.Shard
-	if shard < 0 {
-		shard = task.HeldShard(shard)
-	}
-	if shard >= e.d.Shards {
+	if t.Shard >= e.d.Shards {
 		return fmt.Sprintf("it is %s in shard %d, and the Supervisors sweep %d: keep the old number until what is above has ended", t.State, t.Shard, e.d.Shards)
 	}
 	return ""

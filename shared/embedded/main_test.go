@@ -152,9 +152,17 @@ func (p *process) run() (stop func()) {
 func (p *process) submit(from, to int) {
 	p.t.Helper()
 	for i := from; i < to; i++ {
-		if _, err := p.Submission.Submit(context.Background(), enginetest.Submission(id(i))); err != nil {
-			p.t.Error(err)
-		}
+		p.submitFor("acme", i)
+	}
+}
+
+// submitFor submits task o-I of a tenant.
+func (p *process) submitFor(tenant string, i int) {
+	p.t.Helper()
+	sub := enginetest.Submission(id(i))
+	sub.Tenant = tenant
+	if _, err := p.Submission.Submit(context.Background(), sub); err != nil {
+		p.t.Error(err)
 	}
 }
 

@@ -39,6 +39,41 @@ func TestABurstAtASlowServiceExpiresNothing(t *testing.T) {
 	}
 }
 
+// TestAFloodOfATenantStarvesNoOther (L4): who comes behind a flood does not wait
+// for its end. One call is made at a time, so that their order shows who waited.
+func TestAFloodOfATenantStarvesNoOther(t *testing.T) {
+	t.Parallel()
+	const flood, others = 400, 5
+	w := newWorld()
+	p := open(t, file(t), w, func(c *embedded.Config) { c.InFlight = 1 })
+	for i := range flood + others {
+		tenant := "noisy"
+		if i >= flood {
+			tenant = "quiet"
+		}
+		p.submitFor(tenant, i)
+	}
+	p.run()
+	p.await(flood + others)
+	p.processed(flood + others)
+	before, done := 0, 0
+	for _, r := range w.seen() {
+		if r.Step != "ship" {
+			continue
+		}
+		if r.Task >= id(flood) {
+			done++
+		} else if done < others {
+			before++
+		}
+	}
+	// Each turn is drawn: to wait for 200 of the flood is as likely as 200 tosses of a
+	// coin that show tails but for 4.
+	if before > 200 {
+		t.Errorf("%d of the flood's %d tasks went before all of the other tenant's %d", before, flood, others)
+	}
+}
+
 func TestTheSupervisorSweepsAtItsPeriod(t *testing.T) {
 	t.Parallel()
 	swept := make(chan supervisor.Report, 100)

@@ -71,7 +71,12 @@ func (e *Engine) redeliver(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.redeliverShard(ctx, task.HeldShard(0))
+	for n := range task.HeldShards {
+		if err := e.redeliverShard(ctx, task.HeldShard(n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *Engine) redeliverShard(ctx context.Context, shard int) error {

@@ -77,6 +77,9 @@ type Config struct {
 	Outlet Outlet
 	// Observer hears of decisions. Defaults to none.
 	Observer Observer
+	// Shards is the number of shards of the index, but for those of held tasks.
+	// Defaults to 1.
+	Shards int
 	// Clock tells the time. Defaults to time.Now.
 	Clock func() time.Time
 	// Logger gets one line per finished task that failed (Warn) and one per
@@ -107,6 +110,7 @@ func NewInstance() string { return strings.ToLower(rand.Text()[:8]) }
 
 // New returns an Engine.
 func New(c Config) *Engine {
+	c.Shards = max(c.Shards, 1)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -130,7 +134,7 @@ func (e *Engine) Act(ctx context.Context, id task.ID, ev task.Event) (task.Decis
 
 // Apply loads, decides and commits, and sends nothing: Send must follow.
 func (e *Engine) Apply(ctx context.Context, id task.ID, ev task.Event) (task.Decision, error) {
-	ev.By = e.Instance
+	ev.By, ev.Shards = e.Instance, e.Shards
 	for range maxConflicts {
 		d, err := e.once(ctx, id, ev)
 		if errors.Is(err, store.ErrConflict) {

@@ -119,7 +119,8 @@ func (a *account) identity(o *observation) string {
 		}
 		return ""
 	}
-	shard := is.Shard == was.Shard || was.State == task.Pending && is.Shard == task.HeldShard(was.Shard)
+	released := was.State == task.Pending && was.Shard < 0 && is.Shard >= 0 && is.Shard < a.m.w.plan.shards
+	shard := is.Shard == was.Shard || released
 	if is.Workflow != was.Workflow || is.OrderHash != was.OrderHash || is.Tenant != was.Tenant || is.CreatedAt != was.CreatedAt ||
 		is.ResponseQueue != was.ResponseQueue || !bytes.Equal(is.Order, a.sub.Order) || !shard {
 		return "workflow, order, tenant, response queue, shard or time of creation has changed"
@@ -212,6 +213,9 @@ func (a *account) index(o *observation) string {
 	}
 	if t.CompleteBy <= 0 {
 		return "it has not ended and is not in the index"
+	}
+	if t.Shard < 0 && t.State != task.Pending {
+		return fmt.Sprintf("it is %s, and in the index among those who wait for room", t.State)
 	}
 	if t.Goal == "" && t.CompleteBy > t.Deadline {
 		return "its CompleteBy is after its deadline"

@@ -81,7 +81,7 @@ func (p *process) start() {
 	p.drawSkew()
 	c := engine.Config{
 		Instance: p.name, Store: tablePort{w}, Workflows: definitions{p}, Queues: senders{w}, Observer: w.tally,
-		Clock: p.clock,
+		Shards: w.plan.shards, Clock: p.clock,
 	}
 	if !w.plan.keepTold {
 		c.Outlet = outletPort{w}
@@ -90,7 +90,7 @@ func (p *process) start() {
 	switch p.role {
 	case roleSubmission:
 		p.submission = submission.New(submission.Config{
-			Engine: p.engine, Definitions: definitions{p}, Rejected: rejectPort{w}, Shards: w.plan.shards,
+			Engine: p.engine, Definitions: definitions{p}, Rejected: rejectPort{w},
 			Hold: func() bool { return w.hit(InputHeld) },
 		})
 	case roleScheduler:
@@ -99,7 +99,7 @@ func (p *process) start() {
 		p.startAgents()
 	case roleSupervisor:
 		p.supervisor = supervisor.New(supervisor.Config{
-			Engine: p.engine, Shards: w.plan.shards, Cap: w.plan.cap, Guard: w.plan.guard, Spread: w.plan.spread,
+			Engine: p.engine, Cap: w.plan.cap, Guard: w.plan.guard, Spread: w.plan.spread,
 			Parallel: 1, Seed: w.rng.Uint64() | 1,
 		})
 		p.nextTick = w.now.Add(time.Duration(w.rng.Int64N(int64(w.plan.period)) + 1))

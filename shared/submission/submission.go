@@ -45,8 +45,6 @@ type Config struct {
 	Engine      *engine.Engine
 	Definitions Definitions
 	Rejected    Rejecter
-	// Shards is the number of shards of the index. Defaults to 1.
-	Shards int
 	// Hold reports that there is no room for more requests now: new tasks are
 	// then recorded without a claim, and the index brings them back. Defaults
 	// to never.
@@ -121,7 +119,7 @@ func (s *Submission) submit(ctx context.Context, sub task.Submission, queued boo
 	}
 	ev := task.Event{
 		Kind: task.Submitted, By: s.Engine.Instance, Submission: &sub,
-		Shards: s.Shards, Hold: s.Hold != nil && s.Hold(),
+		Shards: s.Engine.Shards, Hold: s.Hold != nil && s.Hold(),
 	}
 	d, err := task.Decide(def.Workflow(), task.Task{}, ev, s.Engine.Clock())
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +29,6 @@ import (
 // Config makes a Supervisor. Engine is required.
 type Config struct {
 	Engine *engine.Engine
-	// Shards is the number of shards of the index. Defaults to 1.
-	Shards int
 	// Guard is how long after its CompleteBy a task is looked at, to let small
 	// differences between clocks pass. Defaults to 0.
 	Guard time.Duration
@@ -57,7 +56,6 @@ type Supervisor struct {
 
 // New returns a Supervisor.
 func New(c Config) *Supervisor {
-	c.Shards = max(c.Shards, 1)
 	if c.Cap == 0 {
 		c.Cap = 1000
 	}
@@ -88,77 +86,107 @@ const pageSize = 200
 // that can't be read; the others are swept all the same. A task that can't be
 // acted on is logged and counted, and holds up none of the others.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
-	return s.sweep(ctx, s.Cap, func(shard int) int { return shard })
+	sw := &sweep{s: s, now: s.Engine.Clock()}
+	left := s.Cap
+	for _, l := range sw.lines(s.Engine.Shards, func(n int) int { return n }) {
+		left -= sw.take(ctx, l, left)
+	}
+	return sw.end()
 }
 
 // Admit brings back up to room tasks that were recorded without a claim because
-// there was no room for their requests (task.Event.Hold), oldest first. They are
-// in shards of their own, so that however many wait, Sweep is not held up.
+// there was no room for their requests (task.Event.Hold). They are in shards of
+// their own, so that however many wait, Sweep is not held up. Those shards share
+// the room, each its oldest tasks first; what one does not need is the others'. All
+// tasks of a tenant wait in one shard: many of one tenant hold up few of others.
 func (s *Supervisor) Admit(ctx context.Context, room int) (Report, error) {
 	if room <= 0 {
 		return Report{}, nil
 	}
-	return s.sweep(ctx, room, task.HeldShard)
-}
-
-func (s *Supervisor) sweep(ctx context.Context, limit int, shardOf func(int) int) (Report, error) {
-	sw := &sweep{s: s, now: s.Engine.Clock(), left: limit}
-	s.mu.Lock()
-	order := s.rng.Perm(s.Shards)
-	s.mu.Unlock()
-	var failed error
-	for _, shard := range order {
-		if err := sw.shard(ctx, shardOf(shard)); err != nil {
-			failed = fmt.Errorf("sweeping shard %d: %w", shard, err)
+	sw := &sweep{s: s, now: s.Engine.Clock()}
+	for waiting := sw.lines(task.HeldShards, task.HeldShard); room > 0 && len(waiting) > 0 && ctx.Err() == nil; {
+		share := max(room/len(waiting), 1)
+		for _, l := range waiting {
+			room -= sw.take(ctx, l, min(share, room))
 		}
+		waiting = slices.DeleteFunc(waiting, (*line).ended)
 	}
-	sw.report.Acted, sw.report.Failed = int(sw.acted.Load()), int(sw.failed.Load())
-	return sw.report, failed
+	return sw.end()
 }
 
 // sweep is one sweep under way.
 type sweep struct {
 	s             *Supervisor
 	now           time.Time
-	left          int
+	all           []*line
 	report        Report
 	acted, failed atomic.Int64
+	err           error
 }
 
-// shard pages through what is due in one shard, past rows that can't be acted
-// on, until there is no more or the cap is reached.
-func (sw *sweep) shard(ctx context.Context, shard int) error {
-	q := store.DueQuery{Shard: shard, Before: task.At(sw.now.Add(-sw.s.Guard)), Limit: pageSize}
-	for {
-		page, err := sw.s.Engine.Store.Due(ctx, q)
-		if err != nil {
-			return err
-		}
-		if len(page.Rows) > 0 {
-			sw.report.Oldest = max(sw.report.Oldest, sw.now.Sub(page.Rows[0].CompleteBy.Time()))
-		}
-		sw.page(ctx, page.Rows)
-		if sw.left == 0 && page.Next != "" {
-			sw.report.More = true
-		}
-		if page.Next == "" || sw.left == 0 || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		q.Cursor = page.Next
-	}
+// line is what is due in a shard, the earliest first.
+type line struct {
+	query  store.DueQuery
+	rows   []store.Due // read, and not acted on yet
+	behind bool        // there may be more behind them
 }
 
-// page acts on rows until the cap is reached. Rows that fail don't use up the
-// cap: however many there are at the head, what is behind them is reached.
-func (sw *sweep) page(ctx context.Context, rows []store.Due) {
-	for len(rows) > 0 && sw.left > 0 && ctx.Err() == nil {
-		n := min(len(rows), sw.left)
-		sw.left -= sw.some(ctx, rows[:n])
-		rows = rows[n:]
+func (l *line) ended() bool { return len(l.rows) == 0 && !l.behind }
+
+// lines are those of n shards, in random order.
+func (sw *sweep) lines(n int, shard func(n int) int) []*line {
+	sw.s.mu.Lock()
+	order := sw.s.rng.Perm(n)
+	sw.s.mu.Unlock()
+	before := task.At(sw.now.Add(-sw.s.Guard))
+	for _, i := range order {
+		sw.all = append(sw.all, &line{query: store.DueQuery{Shard: shard(i), Before: before}, behind: true})
 	}
-	if len(rows) > 0 {
-		sw.report.More = true
+	return slices.Clone(sw.all)
+}
+
+// end is what the sweep came to.
+func (sw *sweep) end() (Report, error) {
+	sw.report.Acted, sw.report.Failed = int(sw.acted.Load()), int(sw.failed.Load())
+	sw.report.More = slices.ContainsFunc(sw.all, func(l *line) bool { return !l.ended() })
+	return sw.report, sw.err
+}
+
+// take acts on what is first in a line, and returns on how much: n, if there is so
+// much. What can't be acted on does not count: however much of that there is at
+// the head, what is behind it is reached.
+func (sw *sweep) take(ctx context.Context, l *line, n int) (taken int) {
+	for !l.ended() && ctx.Err() == nil {
+		if len(l.rows) == 0 {
+			sw.read(ctx, l, n-taken)
+			continue
+		}
+		if taken == n {
+			break // and it is known that there is more
+		}
+		some := l.rows[:min(len(l.rows), n-taken)]
+		l.rows = l.rows[len(some):]
+		taken += sw.some(ctx, some)
 	}
+	if err := ctx.Err(); err != nil {
+		sw.err = err
+	}
+	return taken
+}
+
+// read reads a page of a line. A line that can't be read ends, for this sweep.
+func (sw *sweep) read(ctx context.Context, l *line, n int) {
+	l.query.Limit = min(n+1, pageSize)
+	page, err := sw.s.Engine.Store.Due(ctx, l.query)
+	if err != nil {
+		sw.err = fmt.Errorf("sweeping shard %d: %w", l.query.Shard, err)
+		l.behind = false
+		return
+	}
+	if len(page.Rows) > 0 {
+		sw.report.Oldest = max(sw.report.Oldest, sw.now.Sub(page.Rows[0].CompleteBy.Time()))
+	}
+	l.rows, l.query.Cursor, l.behind = page.Rows, page.Next, page.Next != ""
 }
 
 // some acts on rows in parallel and returns how many of them did not fail.

@@ -152,9 +152,55 @@ func TestEveryPageOfEveryShardIsSwept(t *testing.T) {
 		for i := range n {
 			rig.Submit(p, task.ID(fmt.Sprintf("o-%03d", i)))
 		}
-		if report := admit(t, supervisor.Config{Engine: p.Engine, Shards: shards}); report.Looked != n || report.Acted != n || report.More {
+		if report := admit(t, supervisor.Config{Engine: p.Engine}); report.Looked != n || report.Acted != n || report.More {
 			t.Errorf("%d shards: %+v, want all of %d", shards, report, n)
 		}
+	}
+}
+
+// TestTenantsShareTheRoom: whoever has many tasks held is one among others, and
+// what those don't need is his.
+func TestTenantsShareTheRoom(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	rig.Hold = true
+	p := rig.Start("one")
+	left := map[string][]task.ID{}
+	for tenant, n := range map[string]int{"many": 300, "some": 30, "few": 3} {
+		for i := range n {
+			id := task.ID(fmt.Sprintf("%s-%03d", tenant, i))
+			rig.SubmitFor(p, tenant, id)
+			left[tenant] = append(left[tenant], id)
+		}
+	}
+	s := supervisor.New(supervisor.Config{Engine: p.Engine, Seed: 1})
+	// admitted is how many of each tenant are brought back: the first of those left.
+	admitted := func(room int) (many, some, few int, more bool) {
+		report, err := s.Admit(context.Background(), room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := map[string]int{}
+		for tenant, ids := range left {
+			n := 0
+			for n < len(ids) && rig.Task(ids[n]).CompleteBy > task.At(rig.Clock.Now()) {
+				n++
+			}
+			back[tenant], left[tenant] = n, ids[n:]
+		}
+		if total := back["many"] + back["some"] + back["few"]; total != report.Acted {
+			t.Errorf("%d tasks were acted on, and %v are brought back: not the oldest of each", report.Acted, back)
+		}
+		return back["many"], back["some"], back["few"], report.More
+	}
+	if many, some, few, more := admitted(33); few != 3 || many != 15 || some != 15 || !more {
+		t.Errorf("of 33: %d of many, %d of some, %d of few, more %v; want 15, 15, 3, true", many, some, few, more)
+	}
+	if many, some, few, more := admitted(100); few != 0 || some != 15 || many != 85 || !more {
+		t.Errorf("of 100: %d of many, %d of some, %d of few, more %v; want 85, 15, 0, true", many, some, few, more)
+	}
+	if many, _, _, more := admitted(200); many != 200 || more {
+		t.Errorf("of 200: %d of many, more %v; want 200, and no more", many, more)
 	}
 }
 
@@ -164,7 +210,7 @@ func TestTheCapHoldsOverAllShards(t *testing.T) {
 	rig.Shards = 4
 	p := rig.Start("one")
 	lost(t, rig, p, 20)
-	if report := sweep(t, supervisor.Config{Engine: p.Engine, Shards: 4, Cap: 7}); report.Acted != 7 || !report.More {
+	if report := sweep(t, supervisor.Config{Engine: p.Engine, Cap: 7}); report.Acted != 7 || !report.More {
 		t.Errorf("%+v, want 7 acted on, and more", report)
 	}
 }
@@ -292,8 +338,8 @@ func TestAShardThatCanNotBeReadIsToldAndTheOthersAreSwept(t *testing.T) {
 	p := rig.Start("one")
 	lost(t, rig, p, 20)
 	there := 20 - len(rig.Due(2))
-	e := engine.New(engine.Config{Instance: "two", Store: deaf{rig.Memory, 2}, Workflows: rig.Catalog, Queues: rig.Queues, Clock: rig.Clock.Now})
-	report, err := supervisor.New(supervisor.Config{Engine: e, Shards: 4}).Sweep(context.Background())
+	e := engine.New(engine.Config{Instance: "two", Store: deaf{rig.Memory, 2}, Workflows: rig.Catalog, Queues: rig.Queues, Shards: 4, Clock: rig.Clock.Now})
+	report, err := supervisor.New(supervisor.Config{Engine: e}).Sweep(context.Background())
 	if !errors.Is(err, enginetest.ErrInjected) || report.Acted != there {
 		t.Errorf("acted on %d, %v; want %d and the fault", report.Acted, err, there)
 	}

@@ -207,7 +207,7 @@ func (c *change) moveTask(to State, why Cause) {
 	c.permit(Transition{OfTask, t.State, to, why})
 	c.d.Moves = append(c.d.Moves, Move{From: t.State, To: to, Cause: why})
 	if t.State == Pending && t.Shard < 0 {
-		t.Shard = HeldShard(t.Shard) // held no more
+		t.Shard = shardOf(t.ID, c.e.Shards) // held no more
 	}
 	t.State = to
 }

@@ -72,6 +72,8 @@ type Event struct {
 	// after a crash (the Supervisor's finds, an operator's calls). What such an
 	// event has to tell is marked Owing until it was sent.
 	Unsourced bool
+	// Shards is the number of shards of the index, but for HeldShards; 0 counts as 1.
+	Shards int
 	// Redelivery is true when the event's message had been received before: if
 	// it turns out to be applied already, its consequences are said again.
 	Redelivery bool
@@ -80,10 +82,9 @@ type Event struct {
 	// submission itself, so that it was received is said again too.
 	Submission *Submission
 	// Hold: Submitted. The task is recorded, but nothing is claimed, because
-	// there is no room for its requests; the index, in HeldShard, brings it back.
+	// there is no room for its requests; the index, in one of the HeldShards, brings
+	// it back.
 	Hold bool
-	// Shards: Submitted. Number of index shards; 0 counts as 1.
-	Shards int
 
 	// Step, Attempt, LockedBy: Replied, Extended. The token of the request.
 	Step     string

@@ -7,11 +7,11 @@ import (
 
 // submitted makes the task and, unless it is held, claims its first steps.
 func (c *change) submitted() {
-	sub, shards := c.e.Submission, max(c.e.Shards, 1)
+	sub := c.e.Submission
 	t := &c.d.Task
 	*t = Task{
 		ID: sub.ID, Workflow: c.w.Ref(), Order: sub.Order, OrderHash: sub.Hash(),
-		ResponseQueue: sub.ResponseQueue, Tenant: sub.Tenant, Shard: shardOf(sub.ID, shards),
+		ResponseQueue: sub.ResponseQueue, Tenant: sub.Tenant, Shard: shardOf(sub.ID, c.e.Shards),
 		CreatedAt: c.now, Deadline: c.now.Add(c.w.CompleteWithin),
 		Steps: make([]StepState, len(c.w.Steps)),
 	}
@@ -22,7 +22,7 @@ func (c *change) submitted() {
 	c.verdict(Applied, "")
 	c.tellReceived()
 	if c.e.Hold {
-		t.Shard = HeldShard(t.Shard)
+		t.Shard = heldShardOf(t.ID, t.Tenant, c.e.Shards)
 		return
 	}
 	c.advance()

@@ -101,7 +101,7 @@ type Task struct {
 	// stays in the index until they are (see Release).
 	Owing bool
 	// Shard is the partition of the CompleteBy index that the task is in: 0 and
-	// up, or HeldShard of that while it is held.
+	// up, or one of the HeldShards while it is held.
 	Shard int
 	// ResponseQueue is where notices go; empty for none.
 	ResponseQueue string

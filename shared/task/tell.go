@@ -99,17 +99,29 @@ func (s Submission) Hash() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// HeldShard is the shard in which a task of a shard is indexed while it is held:
-// below zero, so that held tasks don't stand before those that are overdue. It is
-// its own inverse.
-func HeldShard(shard int) int { return -1 - shard }
+// HeldShards is how many shards of the index are for held tasks, however many
+// there are for the others.
+const HeldShards = 16
 
-// shardOf spreads tasks over the shards of the index.
-func shardOf(id ID, shards int) int {
-	if shards == 1 {
+// HeldShard is the n-th of the HeldShards, from 0: below zero, so that held tasks
+// don't stand before those that are overdue. It is its own inverse.
+func HeldShard(n int) int { return -1 - n }
+
+// heldShardOf is where a task waits for room. All tasks of a tenant wait in one
+// shard, so that tenants can take turns; those of nobody are spread like others.
+func heldShardOf(id ID, tenant string, shards int) int {
+	if tenant != "" {
+		return HeldShard(shardOf(tenant, HeldShards))
+	}
+	return HeldShard(shardOf(id, min(shards, HeldShards)))
+}
+
+// shardOf spreads tasks over shards, by id or tenant.
+func shardOf[S ~string](key S, shards int) int {
+	if shards <= 1 {
 		return 0
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // a hash's Write never fails
+	_, _ = h.Write([]byte(key)) // a hash's Write never fails
 	return int(h.Sum32() % uint32(shards))
 }

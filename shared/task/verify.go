@@ -79,6 +79,7 @@ func (v *verifier) whole() {
 	v.must(t.Deadline > 0, "", "it has no deadline")
 	v.must(t.LockedBy == owner, "", "its LockedBy is %q, and that of its last live step %q", t.LockedBy, owner)
 	v.must(t.FailureCount == failures, "", "its FailureCount is %d, and the sum of its steps' %d", t.FailureCount, failures)
+	v.must(t.Shard >= HeldShard(HeldShards-1), "", "its shard is %d, and held tasks have %d shards", t.Shard, HeldShards)
 	v.must(t.Shard >= 0 || t.State == Pending, "", "it is %s in the held shard %d", t.State, t.Shard)
 	v.must(len(t.Reason) <= MaxError, "", "its reason has %d bytes, at most %d are kept", len(t.Reason), MaxError)
 }

@@ -2,6 +2,7 @@ package task_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,40 @@ func TestFinished(t *testing.T) {
 		if got := state.Finished(); got != want {
 			t.Errorf("%s is finished: %v, want %v", state, got, want)
 		}
+	}
+}
+
+// TestHeldTasksOfATenantWaitInOneShard: that is how tenants take turns. Those of
+// nobody wait where they would be if they did not wait.
+func TestHeldTasksOfATenantWaitInOneShard(t *testing.T) {
+	t.Parallel()
+	w := sequence("a")
+	held := func(id task.ID, tenant string, shards int) task.Task {
+		sub := &task.Submission{ID: id, Workflow: w.Ref(), Tenant: tenant}
+		d, err := task.Decide(w, task.Task{}, task.Event{Kind: task.Submitted, Submission: sub, Shards: shards, By: "one", Hold: true}, noon())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Task
+	}
+	tenants, ids := map[int]bool{}, map[int]bool{}
+	for i := range 200 {
+		id, tenant := task.ID(fmt.Sprintf("o-%d", i)), fmt.Sprintf("tenant-%d", i)
+		first := held(id, tenant, 4)
+		if other := held("o-other", tenant, 1); first.Shard != other.Shard {
+			t.Errorf("two tasks of %s wait in shards %d and %d", tenant, first.Shard, other.Shard)
+		}
+		if alone := held(id, "", 1); alone.Shard != task.HeldShard(0) {
+			t.Errorf("one shard: a task of nobody waits in %d", alone.Shard)
+		}
+		tenants[first.Shard], ids[held(id, "", 4).Shard] = true, true
+		woken, err := task.Decide(w, first, task.Event{Kind: task.Woken, By: "two", Shards: 4}, noon())
+		if err != nil || woken.Task.Shard < 0 || woken.Task.Shard >= 4 {
+			t.Errorf("a held task that goes on is in shard %d, %v", woken.Task.Shard, err)
+		}
+	}
+	if len(tenants) != task.HeldShards || len(ids) != 4 {
+		t.Errorf("tenants wait in %d shards, want %d; tasks of nobody in %d, want 4", len(tenants), task.HeldShards, len(ids))
 	}
 }
 

@@ -82,7 +82,7 @@ func (s *Stack) api() http.Handler {
 	c := s.cloud
 	return api.New(api.Config{
 		Submit: submission.New(submission.Config{
-			Engine: c.Engine, Definitions: c.Offers, Rejected: c.Outlet, Shards: c.Settings.Shards,
+			Engine: c.Engine, Definitions: c.Offers, Rejected: c.Outlet,
 			ResponseQueue: c.Outlet.Responses.Check,
 		}),
 		Operate: operator.New(c.Engine), Store: c.Store,

@@ -103,15 +103,15 @@ func TestAnIdleMonthByHand(t *testing.T) {
 		"a sweep every 15 s": {deployment, []float64{
 			12 * 0.648 * 0.40, 4.70, 3, 0.90,
 			minutes*(1+2*3)/1e6*0.40 + minutes*4/1e6*0.20,
-			minutes * 4 * 2 * 16 * 0.5 / 1e6 * 0.125,
+			minutes * 4 * (16 + 16) * 0.5 / 1e6 * 0.125,
 		}},
 		"every 5 s, in two sends": {bill.Deployment{Queues: 1, Shards: 1, SweepSeconds: 5}, []float64{
 			0.648 * 0.40, 0, 0, 0,
 			minutes*(2+2*11)/1e6*0.40 + minutes*12/1e6*0.20,
-			minutes * 12 * 2 * 0.5 / 1e6 * 0.125,
+			minutes * 12 * (1 + 16) * 0.5 / 1e6 * 0.125,
 		}},
 		"every minute, without messages": {bill.Deployment{Shards: 1, SweepSeconds: 60}, []float64{
-			0, 0, 0, 0, minutes / 1e6 * 0.20, minutes * 2 * 0.5 / 1e6 * 0.125,
+			0, 0, 0, 0, minutes / 1e6 * 0.20, minutes * (1 + 16) * 0.5 / 1e6 * 0.125,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

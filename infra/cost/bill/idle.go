@@ -1,6 +1,10 @@
 package bill
 
-import "fmt"
+import (
+	"fmt"
+
+	"triad/shared/task"
+)
 
 // Deployment is what of a deployment costs money when there is no order.
 type Deployment struct {
@@ -42,7 +46,7 @@ func (p Prices) Idle(d Deployment) []Line {
 	sends := (delayed + 9) / 10
 	requests := float64(monthMin * (sends + 2*delayed))
 	invocations := float64(monthMin * sweeps)
-	units := invocations * float64(2*d.Shards) * emptyRead // each shard has one more for tasks that were held back
+	units := invocations * float64(d.Shards+task.HeldShards) * emptyRead
 	return []Line{
 		{"polling by event sources", p.Request.Cost(polls),
 			fmt.Sprintf("%d queues, each %d pollers that ask every %d s", d.Queues, pollers, pollSeconds)},
@@ -51,7 +55,7 @@ func (p Prices) Idle(d Deployment) []Line {
 		{"metrics", p.MetricMonth.Cost(float64(d.Metrics)), fmt.Sprintf("%d that the Supervisor writes; orders write more", d.Metrics)},
 		{"ticks", p.Schedule.Cost(monthMin) + p.Request.Cost(requests) + p.Invocation.Cost(invocations),
 			fmt.Sprintf("a schedule each minute, %d delayed messages, %d invocations", delayed, sweeps)},
-		{"sweeps", p.Read.Cost(units), fmt.Sprintf("%d shards, and those of held tasks, every %d s, half a read unit each", d.Shards, d.SweepSeconds)},
+		{"sweeps", p.Read.Cost(units), fmt.Sprintf("%d shards, and %d of held tasks, every %d s, half a read unit each", d.Shards, task.HeldShards, d.SweepSeconds)},
 	}
 }
 

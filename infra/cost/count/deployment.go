@@ -79,8 +79,8 @@ func (s *Stage) deploy(ctx context.Context, c Config) (*deployment, error) {
 	}
 	d.store = &sized{Store: dynamostore.New(d.meter, tables), keep: c.Keep}
 	d.engine = engine.New(engine.Config{Instance: instance, Store: d.store, Workflows: offers, Queues: d, Outlet: d,
-		Observer: d, Clock: d.clock.time})
-	accept := submission.New(submission.Config{Engine: d.engine, Definitions: offers, Rejected: d, Shards: shards})
+		Observer: d, Shards: shards, Clock: d.clock.time})
+	accept := submission.New(submission.Config{Engine: d.engine, Definitions: offers, Rejected: d})
 	err = d.channel(ctx, s.queues, suffix, channel{name: queue.Submissions, function: "submission", handle: accept.Handle})
 	for _, step := range def.Workflow.Steps {
 		err = errors.Join(err, d.channel(ctx, s.queues, suffix, channel{name: queue.AgentQueue(step.Agent), function: "agents"}))

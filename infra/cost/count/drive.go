@@ -168,7 +168,7 @@ func (d *deployment) invoke(ctx context.Context, c *channel, batch []queue.Deliv
 // sweep has the Supervisor look once at the index. It acts on one task after the
 // other, so that no two wake-ups share a call: with few tasks due, none do.
 func (d *deployment) sweep(ctx context.Context) error {
-	report, err := supervisor.New(supervisor.Config{Engine: d.engine, Shards: shards, Parallel: 1}).Sweep(ctx)
+	report, err := supervisor.New(supervisor.Config{Engine: d.engine, Parallel: 1}).Sweep(ctx)
 	if err == nil && report.Failed > 0 {
 		err = fmt.Errorf("%d of %d tasks could not be acted on", report.Failed, report.Looked)
 	}

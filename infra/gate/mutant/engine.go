@@ -66,11 +66,16 @@ var ofEngines = []Mutant{
 	}
 	// If we stop here`},
 	{Name: "a sweep stops at a bad row", Kind: Isolation, File: "shared/supervisor/supervisor.go",
-		Before: `	case err != nil:
-		sw.failed.Add(1)`,
-		After: `	case err != nil:
-		sw.left = 0
-		sw.failed.Add(1)`},
+		Before: `		taken += sw.some(ctx, some)
+`,
+		After: `		if taken += sw.some(ctx, some); sw.failed.Load() > 0 {
+			break
+		}
+`},
+	{Name: "the first of those who wait takes all the room", Kind: Isolation, File: "shared/supervisor/supervisor.go",
+		Before: "share := max(room/len(waiting), 1)",
+		After:  "share := room",
+		Test:   Test{"shared/supervisor", "^TestTenantsShareTheRoom$"}},
 	{Name: "the tenant is missing in a request's group", Kind: Isolation, File: "shared/engine/send.go",
 		Before: "Group: r.Tenant",
 		After:  `Group: ""`},

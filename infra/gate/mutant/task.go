@@ -143,4 +143,11 @@ var ofTask = []Mutant{
 		Before: "sourced := c.e.Kind == Replied || !c.d.Task.State.Finished()",
 		After:  "sourced := c.e.Kind != Submitted || !c.d.Task.State.Finished()",
 		Test:   Test{"shared/task", "^TestRules$"}},
+	{Name: "held tasks of all tenants wait in one line", Kind: Isolation, File: "shared/task/tell.go",
+		Before: "return HeldShard(shardOf(tenant, HeldShards))",
+		After:  "return HeldShard(0)",
+		Test:   Test{"shared/embedded", "^TestAFloodOfATenantStarvesNoOther$"}},
+	{Name: "a held task that goes on stays in the shard of those who wait", Kind: Index, File: "shared/task/decide.go",
+		Before: "t.Shard = shardOf(t.ID, c.e.Shards) // held no more",
+		After:  "t.Version += 0"},
 }

@@ -112,7 +112,7 @@ type Process struct {
 
 // Start makes a process. It does nothing until it is called.
 func (r *Rig) Start(instance string) *Process {
-	c := engine.Config{Instance: instance, Store: r.Table, Workflows: r.Catalog, Queues: r.Queues, Clock: r.Clock.Now}
+	c := engine.Config{Instance: instance, Store: r.Table, Workflows: r.Catalog, Queues: r.Queues, Shards: r.Shards, Clock: r.Clock.Now}
 	if r.Outlet != nil {
 		c.Outlet = r.Outlet
 	}
@@ -123,9 +123,9 @@ func (r *Rig) process(e *engine.Engine) *Process {
 	return &Process{
 		Engine: e,
 		Submission: submission.New(submission.Config{Engine: e, Definitions: r.Catalog, Rejected: r.Memory,
-			Shards: r.Shards, Hold: func() bool { return r.Hold }}),
+			Hold: func() bool { return r.Hold }}),
 		Scheduler:  scheduler.New(e, r.Memory),
-		Supervisor: supervisor.New(supervisor.Config{Engine: e, Shards: r.Shards, Seed: 1}),
+		Supervisor: supervisor.New(supervisor.Config{Engine: e, Seed: 1}),
 		Operator:   operator.New(e),
 	}
 }
@@ -138,7 +138,15 @@ func Submission(id task.ID) task.Submission {
 // Submit has the process accept a submission.
 func (r *Rig) Submit(p *Process, id task.ID) task.Task {
 	r.tb.Helper()
-	receipt, err := p.Submission.Submit(context.Background(), Submission(id))
+	return r.SubmitFor(p, "acme", id)
+}
+
+// SubmitFor has the process accept a submission of a tenant.
+func (r *Rig) SubmitFor(p *Process, tenant string, id task.ID) task.Task {
+	r.tb.Helper()
+	sub := Submission(id)
+	sub.Tenant = tenant
+	receipt, err := p.Submission.Submit(context.Background(), sub)
 	if err != nil {
 		r.tb.Fatal(err)
 	}

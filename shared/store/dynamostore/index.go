@@ -16,8 +16,8 @@ import (
 // neither key costs nothing there.
 const indexName = "CompleteBy"
 
-// The names of the partitions of the index: a shard has its number, the shard of
-// its held tasks and that of its failed ones have a word before it.
+// The names of the partitions of the index: a shard has its number, one of held
+// tasks and that of failed ones have a word before it.
 const (
 	heldPrefix  = "held-"
 	errorPrefix = "error-"

@@ -78,10 +78,13 @@ func (s *Store) partitions(q store.ListQuery) (names []string, err error) {
 	}
 	for shard := range s.config.Shards {
 		if unfinished {
-			names = append(names, partition(shard), partition(task.HeldShard(shard)))
+			names = append(names, partition(shard))
 		} else {
 			names = append(names, errorPrefix+strconv.Itoa(shard))
 		}
+	}
+	for n := 0; unfinished && n < task.HeldShards; n++ {
+		names = append(names, partition(task.HeldShard(n)))
 	}
 	return names, nil
 }
