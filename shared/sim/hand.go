@@ -60,6 +60,8 @@ type hand struct {
 	port int
 	// cause is what the hand is working on.
 	cause cause
+	// accepted: its cause is a submission that had been accepted when it began.
+	accepted bool
 	// turn counts the causes that it has turned to.
 	turn int
 	// receives is how often its message has been received.

@@ -204,10 +204,19 @@ func (m *model) acknowledged(s task.Submission, id task.ID) {
 	}
 }
 
+// accepted reports whether the table holds a submission.
+func (m *model) accepted(s task.Submission) bool {
+	r := m.w.table.rows[s.ID]
+	return r != nil && r.task.OrderHash == s.Hash()
+}
+
 // refused: a submission is refused only if another content holds its id, or if it
-// is not valid.
+// is not valid; never if it had been accepted before.
 func (m *model) refused(h *hand, s task.Submission, err error) {
 	r := m.w.table.rows[s.ID]
+	if h.accepted {
+		m.w.fail("S2 refused", s.ID, "a submission that had been accepted was refused: "+err.Error())
+	}
 	taken := r != nil && (r.task.Tenant != s.Tenant || !bytes.Equal(r.task.Order, s.Order))
 	unknown := errors.Is(err, submission.ErrInvalid) && h.proc.behind // it can't know the definition yet
 	if !taken && !unknown {
@@ -226,6 +235,9 @@ func (m *model) rejected(r *store.Rejected) {
 	if r.Queue == queue.Submissions {
 		if sub, err := submission.Decode(r.Body); err == nil {
 			m.captured[sub.ID] = true
+		}
+		if h := m.w.cur; h.accepted {
+			m.w.fail("S2 captured", h.cause.sub.ID, "a submission that had been accepted was captured as rejected: "+r.Reason)
 		}
 	}
 }
@@ -251,7 +263,7 @@ func (m *model) handled(h *hand, d queue.Delivery, err error) {
 	}
 	m.intents(h)
 	if c := h.cause; c.kind == bySubmission {
-		if r := m.w.table.rows[c.sub.ID]; r != nil && r.task.OrderHash == c.sub.Hash() {
+		if m.accepted(*c.sub) {
 			m.acked[c.sub.ID] = true
 		}
 	}

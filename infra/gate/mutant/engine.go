@@ -72,6 +72,9 @@ var ofEngines = []Mutant{
 			break
 		}
 `},
+	{Name: "what can't be read was not accepted", Kind: Swallowed, File: "shared/submission/submission.go",
+		Before: "return err == nil && t.OrderHash == sub.Hash(), err",
+		After:  "return err == nil && t.OrderHash == sub.Hash(), nil"},
 	{Name: "the first of those who wait takes all the room", Kind: Isolation, File: "shared/supervisor/supervisor.go",
 		Before: "share := max(room/len(waiting), 1)",
 		After:  "share := room",
