@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"triad/shared/queue"
+	"triad/shared/task"
 )
 
 // room is how many more requests the agents' queues should hold. A request's
@@ -74,8 +75,8 @@ func (r *room) left(ctx context.Context) int {
 
 // hold reports that a new task must wait in the table. That begins at half of the
 // limit: the rest is for tasks that wait already, or they would wait for ever
-// beside a stream of new ones.
-func (r *room) hold() bool {
+// beside a stream of new ones, and for those of high priority.
+func (r *room) hold(p task.Priority) bool {
 	if r.limit == 0 {
 		return false
 	}
@@ -83,6 +84,9 @@ func (r *room) hold() bool {
 	defer r.mu.Unlock()
 	if time.Since(r.looked) > lookEvery {
 		r.last, r.looked = r.left(context.Background()), time.Now()
+	}
+	if p == task.High {
+		return r.last == 0
 	}
 	return r.last <= r.limit/2
 }

@@ -260,9 +260,10 @@ func (e *Engine) room() int {
 	return max(0, min(left, least))
 }
 
-// hold reports that a new task must wait in the table.
-func (e *Engine) hold() bool {
-	return e.backlog.Load() || e.room() == 0
+// hold reports that a new task must wait in the table: when there is no room, or
+// others have waited for longer. Those are no reason for a high priority.
+func (e *Engine) hold(p task.Priority) bool {
+	return e.room() == 0 || p != task.High && e.backlog.Load()
 }
 
 // holds notes that held tasks wait.

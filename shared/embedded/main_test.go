@@ -36,6 +36,16 @@ steps:
   ship: {agent: shipping, completeWithin: 1h}
 `
 
+// urgent is a definition of high priority, of one step.
+const urgent = `
+workflow: urgent
+version: 1
+completeWithin: 24h
+priority: high
+steps:
+  reserve: {agent: inventory, completeWithin: 1h}
+`
+
 // world is what is outside of the engine and outlives it: the services.
 type world struct {
 	mu       sync.Mutex
@@ -106,7 +116,7 @@ func open(t *testing.T, path string, w *world, change func(*embedded.Config)) *p
 	if err != nil {
 		t.Fatal(err)
 	}
-	offers := catalog.New(enginetest.Parse(t, definition))
+	offers := catalog.New(enginetest.Parse(t, definition), enginetest.Parse(t, urgent))
 	if err := offers.Keep(ctx, p.store); err != nil {
 		t.Fatal(err)
 	}

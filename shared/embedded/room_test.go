@@ -2,8 +2,11 @@ package embedded_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"triad/shared/embedded"
 	"triad/shared/store"
@@ -71,6 +74,43 @@ func TestAFloodOfATenantStarvesNoOther(t *testing.T) {
 	// coin that show tails but for 4.
 	if before > 200 {
 		t.Errorf("%d of the flood's %d tasks went before all of the other tenant's %d", before, flood, others)
+	}
+}
+
+// TestAHighPriorityGoesBeforeAllThatWait, though it came last.
+func TestAHighPriorityGoesBeforeAllThatWait(t *testing.T) {
+	t.Parallel()
+	const waiting, urgents = 20, 3
+	w := newWorld()
+	first := make(chan struct{})
+	w.gate = func(r task.Request) <-chan struct{} {
+		if r.Task == id(0) {
+			return first
+		}
+		return nil
+	}
+	p := open(t, file(t), w, func(c *embedded.Config) { c.InFlight = 1 })
+	p.submit(0, waiting)
+	p.run()
+	w.await(t, 1, func(task.Request) bool { return true })
+	want := []task.ID{id(0)}
+	for i := range urgents {
+		sub := task.Submission{ID: task.ID(fmt.Sprint("u-", i)), Workflow: "urgent", Order: []byte("{}")}
+		if _, err := p.Submission.Submit(context.Background(), sub); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, sub.ID)
+	}
+	close(first)
+	p.await(waiting + urgents)
+	var got []task.ID
+	for _, r := range w.seen() {
+		if r.Step == "reserve" && len(got) < len(want) {
+			got = append(got, r.Task)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the first that began (-want +got):\n%s", diff)
 	}
 }
 

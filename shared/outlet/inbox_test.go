@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,20 +75,24 @@ func TestRejectionsArePagedAndDismissed(t *testing.T) {
 		if r.cloud != nil { // a millisecond of a server may have several
 			equal(t, "paged", paged, sent)
 		}
-		equal(t, "number of them", len(paged), len(sent))
+		for _, body := range sent { // once, or more often where the SDK had to send it again
+			if !slices.Contains(paged, body) {
+				t.Errorf("%s is not among %v", body, paged)
+			}
+		}
 		if last >= 1<<53 {
 			t.Errorf("the number %d is more than JSON holds", last)
 		}
 
 		again, same := r.rejections(t, last-1, 1) // as resend reads it
-		equal(t, "read again", []any{again, same}, []any{paged[22], last})
+		equal(t, "read again", []any{again, same}, []any{paged[len(paged)-1], last})
 		for range 2 { // the second time it is gone, which is no error
 			if err := r.in.Dismiss(t.Context(), last); err != nil {
 				t.Fatal(err)
 			}
 		}
 		rest, _ := r.rejections(t, 0, 100)
-		equal(t, "rest", rest, strings.Join(paged[:22], " "))
+		equal(t, "rest", rest, strings.Join(paged[:len(paged)-1], " "))
 	})
 }
 

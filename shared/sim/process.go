@@ -91,7 +91,7 @@ func (p *process) start() {
 	case roleSubmission:
 		p.submission = submission.New(submission.Config{
 			Engine: p.engine, Definitions: definitions{p}, Rejected: rejectPort{w},
-			Hold: func() bool { return w.hit(InputHeld) },
+			Hold: func(task.Priority) bool { return w.hit(InputHeld) },
 		})
 	case roleScheduler:
 		p.scheduler = scheduler.New(p.engine, rejectPort{w})

@@ -141,6 +141,7 @@ func drawFlow(rng *rand.Rand, name string, version int) task.Workflow {
 	for i := range n {
 		f.Steps = append(f.Steps, drawStep(rng, i))
 	}
+	f.Priority = []task.Priority{task.Normal, task.High, task.Low}[n%3] // no draw: seeds keep what they draw
 	return f
 }
 

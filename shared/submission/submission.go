@@ -45,10 +45,10 @@ type Config struct {
 	Engine      *engine.Engine
 	Definitions Definitions
 	Rejected    Rejecter
-	// Hold reports that there is no room for more requests now: new tasks are
-	// then recorded without a claim, and the index brings them back. Defaults
-	// to never.
-	Hold func() bool
+	// Hold reports that there is no room now for requests of more tasks of a
+	// priority: they are then recorded without a claim, and the index brings them
+	// back. Defaults to never.
+	Hold func(task.Priority) bool
 	// ResponseQueue says why there is no response queue of a name, and what
 	// there is; nil for one that there is. Defaults to accepting any name.
 	ResponseQueue func(name string) error
@@ -119,7 +119,7 @@ func (s *Submission) submit(ctx context.Context, sub task.Submission, queued boo
 	}
 	ev := task.Event{
 		Kind: task.Submitted, By: s.Engine.Instance, Submission: &sub,
-		Shards: s.Engine.Shards, Hold: s.Hold != nil && s.Hold(),
+		Shards: s.Engine.Shards, Hold: s.Hold != nil && s.Hold(def.Workflow().Priority),
 	}
 	d, err := task.Decide(def.Workflow(), task.Task{}, ev, s.Engine.Clock())
 	if err != nil {

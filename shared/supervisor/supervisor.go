@@ -96,20 +96,17 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 
 // Admit brings back up to room tasks that were recorded without a claim because
 // there was no room for their requests (task.Event.Hold). They are in shards of
-// their own, so that however many wait, Sweep is not held up. Those shards share
-// the room, each its oldest tasks first; what one does not need is the others'. All
-// tasks of a tenant wait in one shard: many of one tenant hold up few of others.
+// their own, so that however many wait, Sweep is not held up. Those of a higher
+// priority go first. The shards of a priority share the room, each its oldest tasks
+// first; what one does not need is the others'. All tasks of a tenant wait in one
+// shard: many of one tenant hold up few of others.
 func (s *Supervisor) Admit(ctx context.Context, room int) (Report, error) {
 	if room <= 0 {
 		return Report{}, nil
 	}
 	sw := &sweep{s: s, now: s.Engine.Clock()}
-	for waiting := sw.lines(task.HeldShards, task.HeldShard); room > 0 && len(waiting) > 0 && ctx.Err() == nil; {
-		share := max(room/len(waiting), 1)
-		for _, l := range waiting {
-			room -= sw.take(ctx, l, min(share, room))
-		}
-		waiting = slices.DeleteFunc(waiting, (*line).ended)
+	for first := 0; first < task.HeldShards; first += task.HeldLines {
+		room -= sw.share(ctx, sw.lines(task.HeldLines, func(n int) int { return task.HeldShard(first + n) }), room)
 	}
 	return sw.end()
 }
@@ -134,15 +131,16 @@ type line struct {
 func (l *line) ended() bool { return len(l.rows) == 0 && !l.behind }
 
 // lines are those of n shards, in random order.
-func (sw *sweep) lines(n int, shard func(n int) int) []*line {
+func (sw *sweep) lines(n int, shard func(n int) int) (made []*line) {
 	sw.s.mu.Lock()
 	order := sw.s.rng.Perm(n)
 	sw.s.mu.Unlock()
 	before := task.At(sw.now.Add(-sw.s.Guard))
 	for _, i := range order {
-		sw.all = append(sw.all, &line{query: store.DueQuery{Shard: shard(i), Before: before}, behind: true})
+		made = append(made, &line{query: store.DueQuery{Shard: shard(i), Before: before}, behind: true})
 	}
-	return slices.Clone(sw.all)
+	sw.all = append(sw.all, made...)
+	return made
 }
 
 // end is what the sweep came to.
@@ -150,6 +148,21 @@ func (sw *sweep) end() (Report, error) {
 	sw.report.Acted, sw.report.Failed = int(sw.acted.Load()), int(sw.failed.Load())
 	sw.report.More = slices.ContainsFunc(sw.all, func(l *line) bool { return !l.ended() })
 	return sw.report, sw.err
+}
+
+// share has lines share room for n, and returns how much of it they took.
+func (sw *sweep) share(ctx context.Context, waiting []*line, n int) (taken int) {
+	for len(waiting) > 0 && ctx.Err() == nil {
+		each := max((n-taken)/len(waiting), 1)
+		for _, l := range waiting {
+			taken += sw.take(ctx, l, min(each, n-taken))
+		}
+		if taken == n {
+			break
+		}
+		waiting = slices.DeleteFunc(waiting, (*line).ended)
+	}
+	return taken
 }
 
 // take acts on what is first in a line, and returns on how much: n, if there is so

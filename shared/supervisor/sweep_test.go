@@ -166,7 +166,7 @@ func TestTenantsShareTheRoom(t *testing.T) {
 	rig.Hold = true
 	p := rig.Start("one")
 	left := map[string][]task.ID{}
-	for tenant, n := range map[string]int{"many": 300, "some": 30, "few": 3} {
+	for tenant, n := range map[string]int{"many": 300, "some": 30, "rare": 3} {
 		for i := range n {
 			id := task.ID(fmt.Sprintf("%s-%03d", tenant, i))
 			rig.SubmitFor(p, tenant, id)
@@ -175,7 +175,7 @@ func TestTenantsShareTheRoom(t *testing.T) {
 	}
 	s := supervisor.New(supervisor.Config{Engine: p.Engine, Seed: 1})
 	// admitted is how many of each tenant are brought back: the first of those left.
-	admitted := func(room int) (many, some, few int, more bool) {
+	admitted := func(room int) (many, some, rare int, more bool) {
 		report, err := s.Admit(context.Background(), room)
 		if err != nil {
 			t.Fatal(err)
@@ -188,19 +188,64 @@ func TestTenantsShareTheRoom(t *testing.T) {
 			}
 			back[tenant], left[tenant] = n, ids[n:]
 		}
-		if total := back["many"] + back["some"] + back["few"]; total != report.Acted {
+		if total := back["many"] + back["some"] + back["rare"]; total != report.Acted {
 			t.Errorf("%d tasks were acted on, and %v are brought back: not the oldest of each", report.Acted, back)
 		}
-		return back["many"], back["some"], back["few"], report.More
+		return back["many"], back["some"], back["rare"], report.More
 	}
-	if many, some, few, more := admitted(33); few != 3 || many != 15 || some != 15 || !more {
-		t.Errorf("of 33: %d of many, %d of some, %d of few, more %v; want 15, 15, 3, true", many, some, few, more)
+	if many, some, rare, more := admitted(33); rare != 3 || many != 15 || some != 15 || !more {
+		t.Errorf("of 33: %d of many, %d of some, %d of rare, more %v; want 15, 15, 3, true", many, some, rare, more)
 	}
-	if many, some, few, more := admitted(100); few != 0 || some != 15 || many != 85 || !more {
-		t.Errorf("of 100: %d of many, %d of some, %d of few, more %v; want 85, 15, 0, true", many, some, few, more)
+	if many, some, rare, more := admitted(100); rare != 0 || some != 15 || many != 85 || !more {
+		t.Errorf("of 100: %d of many, %d of some, %d of rare, more %v; want 85, 15, 0, true", many, some, rare, more)
 	}
 	if many, _, _, more := admitted(200); many != 200 || more {
 		t.Errorf("of 200: %d of many, more %v; want 200, and no more", many, more)
+	}
+}
+
+// TestHigherPrioritiesGoFirst, whatever the age of the others.
+func TestHigherPrioritiesGoFirst(t *testing.T) {
+	t.Parallel()
+	const definition = "workflow: %[1]s\nversion: 1\ncompleteWithin: 1h\npriority: %[1]s\nsteps: {a: {agent: inventory}}\n"
+	rig := enginetest.New(t, fmt.Sprintf(definition, "low"), fmt.Sprintf(definition, "normal"), fmt.Sprintf(definition, "high"))
+	rig.Hold = true
+	p := rig.Start("one")
+	for _, name := range []string{"low", "normal", "high"} {
+		for i := range 10 {
+			sub := task.Submission{ID: task.ID(fmt.Sprint(name, "-", i)), Workflow: name, Order: []byte("{}"), Tenant: fmt.Sprint("tenant-", i)}
+			if _, err := p.Submission.Submit(context.Background(), sub); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rig.Clock.Advance(time.Second)
+	}
+	s := supervisor.New(supervisor.Config{Engine: p.Engine, Seed: 1})
+	var got []string
+	for range 6 {
+		if _, err := s.Admit(context.Background(), 5); err != nil {
+			t.Fatal(err)
+		}
+		rig.Deliver(p)
+		rig.Deliver(p)
+		line := ""
+		for _, name := range []string{"high", "normal", "low"} {
+			begun := 0
+			for i := range 10 {
+				if rig.Task(task.ID(fmt.Sprint(name, "-", i))).State != task.Pending {
+					begun++
+				}
+			}
+			line += fmt.Sprintf("%d %s ", begun, name)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"5 high 0 normal 0 low ", "10 high 0 normal 0 low ", "10 high 5 normal 0 low ",
+		"10 high 10 normal 0 low ", "10 high 10 normal 5 low ", "10 high 10 normal 10 low ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("begun (-want +got):\n%s", diff)
 	}
 }
 

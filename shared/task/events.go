@@ -22,7 +22,7 @@ func (c *change) submitted() {
 	c.verdict(Applied, "")
 	c.tellReceived()
 	if c.e.Hold {
-		t.Shard = heldShardOf(t.ID, t.Tenant, c.e.Shards)
+		t.Shard = heldShardOf(c.w.Priority, t.ID, t.Tenant, c.e.Shards)
 		return
 	}
 	c.advance()

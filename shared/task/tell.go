@@ -99,21 +99,33 @@ func (s Submission) Hash() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// HeldShards is how many shards of the index are for held tasks, however many
-// there are for the others.
-const HeldShards = 16
+// HeldLines is how many shards of the index there are for held tasks of each
+// Priority, and HeldShards how many for all, however many there are for tasks that
+// are not held.
+const (
+	HeldLines  = 8
+	HeldShards = 3 * HeldLines
+)
 
-// HeldShard is the n-th of the HeldShards, from 0: below zero, so that held tasks
-// don't stand before those that are overdue. It is its own inverse.
+// HeldShard is the n-th of the HeldShards, from 0, those of higher priority first:
+// below zero, so that held tasks don't stand before those that are overdue. It is
+// its own inverse.
 func HeldShard(n int) int { return -1 - n }
 
 // heldShardOf is where a task waits for room. All tasks of a tenant wait in one
 // shard, so that tenants can take turns; those of nobody are spread like others.
-func heldShardOf(id ID, tenant string, shards int) int {
-	if tenant != "" {
-		return HeldShard(shardOf(tenant, HeldShards))
+func heldShardOf(p Priority, id ID, tenant string, shards int) int {
+	first := HeldLines
+	switch p {
+	case High:
+		first = 0
+	case Low:
+		first = 2 * HeldLines
 	}
-	return HeldShard(shardOf(id, min(shards, HeldShards)))
+	if tenant != "" {
+		return HeldShard(first + shardOf(tenant, HeldLines))
+	}
+	return HeldShard(first + shardOf(id, min(shards, HeldLines)))
 }
 
 // shardOf spreads tasks over shards, by id or tenant.

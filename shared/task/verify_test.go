@@ -53,7 +53,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 		"an owner of nothing":           {func(r *task.Task) { r.LockedBy = "ghost" }, `its LockedBy is "ghost"`},
 		"failures that no step had":     {func(r *task.Task) { r.FailureCount = 2 }, "FailureCount is 2, and the sum"},
 		"held while under way":          {func(r *task.Task) { r.Shard = task.HeldShard(r.Shard) }, "in the held shard"},
-		"held where nobody looks":       {func(r *task.Task) { r.Shard = task.HeldShard(task.HeldShards) }, "held tasks have 16 shards"},
+		"held where nobody looks":       {func(r *task.Task) { r.Shard = task.HeldShard(task.HeldShards) }, "held tasks have 24 shards"},
 		"a reason beyond its limit":     {func(r *task.Task) { r.Reason = strings.Repeat("x", task.MaxError+1) }, "its reason has"},
 		"not in the index":              {func(r *task.Task) { r.CompleteBy = 0 }, "has no CompleteBy"},
 		"looked at after its deadline":  {func(r *task.Task) { r.CompleteBy = r.Deadline + 1 }, "after its deadline"},

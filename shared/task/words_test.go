@@ -165,11 +165,12 @@ func TestFinished(t *testing.T) {
 }
 
 // TestHeldTasksOfATenantWaitInOneShard: that is how tenants take turns. Those of
-// nobody wait where they would be if they did not wait.
+// nobody are spread like tasks that don't wait, and each priority has its shards.
 func TestHeldTasksOfATenantWaitInOneShard(t *testing.T) {
 	t.Parallel()
 	w := sequence("a")
 	held := func(id task.ID, tenant string, shards int) task.Task {
+		t.Helper()
 		sub := &task.Submission{ID: id, Workflow: w.Ref(), Tenant: tenant}
 		d, err := task.Decide(w, task.Task{}, task.Event{Kind: task.Submitted, Submission: sub, Shards: shards, By: "one", Hold: true}, noon())
 		if err != nil {
@@ -184,7 +185,7 @@ func TestHeldTasksOfATenantWaitInOneShard(t *testing.T) {
 		if other := held("o-other", tenant, 1); first.Shard != other.Shard {
 			t.Errorf("two tasks of %s wait in shards %d and %d", tenant, first.Shard, other.Shard)
 		}
-		if alone := held(id, "", 1); alone.Shard != task.HeldShard(0) {
+		if alone := held(id, "", 1); alone.Shard != task.HeldShard(task.HeldLines) {
 			t.Errorf("one shard: a task of nobody waits in %d", alone.Shard)
 		}
 		tenants[first.Shard], ids[held(id, "", 4).Shard] = true, true
@@ -193,8 +194,17 @@ func TestHeldTasksOfATenantWaitInOneShard(t *testing.T) {
 			t.Errorf("a held task that goes on is in shard %d, %v", woken.Task.Shard, err)
 		}
 	}
-	if len(tenants) != task.HeldShards || len(ids) != 4 {
-		t.Errorf("tenants wait in %d shards, want %d; tasks of nobody in %d, want 4", len(tenants), task.HeldShards, len(ids))
+	if len(tenants) != task.HeldLines || len(ids) != 4 {
+		t.Errorf("tenants wait in %d shards, want %d; tasks of nobody in %d, want 4", len(tenants), task.HeldLines, len(ids))
+	}
+	for p, rank := range map[task.Priority]int{task.High: 0, task.Normal: 1, "": 1, task.Low: 2} {
+		w.Priority = p
+		first := rank * task.HeldLines
+		for i := range 50 {
+			if n := task.HeldShard(held("o-1", fmt.Sprint("tenant-", i), 4).Shard); n < first || n >= first+task.HeldLines {
+				t.Errorf("a task of priority %q waits in the %dth shard, want one of %d from %d", p, n, task.HeldLines, first)
+			}
+		}
 	}
 }
 

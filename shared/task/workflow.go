@@ -17,9 +17,23 @@ type Workflow struct {
 	// OnOverdue is what happens when the task's own deadline passes: OnError
 	// or OnCompensate.
 	OnOverdue OnExhausted
+	// Priority says who goes first when there is not room for all. Defaults to
+	// Normal.
+	Priority Priority
 	// Steps has 1 to MaxSteps entries.
 	Steps []Step
 }
+
+// Priority orders tasks that wait for room: all of a higher one go on before any
+// of a lower one, whatever their age. Tasks that have begun are equal.
+type Priority string
+
+// The priorities.
+const (
+	High   Priority = "high"
+	Normal Priority = "normal"
+	Low    Priority = "low"
+)
 
 // Ref is how a task names its definition: name@version.
 func (w Workflow) Ref() string { return Ref(w.Name, w.Version) }

@@ -47,6 +47,7 @@ workflow: order
 version: 3
 completeWithin: 7d
 onExhausted: compensate
+priority: high
 steps:
   reserve:
     agent: inventory
@@ -64,7 +65,7 @@ steps:
 `).Workflow
 	usual, undo := retry(4, time.Second, 2, time.Minute), retry(10, time.Second, 2, time.Minute)
 	want := task.Workflow{
-		Name: "order", Version: 3, CompleteWithin: 168 * time.Hour, OnOverdue: task.OnCompensate,
+		Name: "order", Version: 3, CompleteWithin: 168 * time.Hour, OnOverdue: task.OnCompensate, Priority: task.High,
 		Steps: []task.Step{
 			{Name: "reserve", Agent: "inventory", CompleteWithin: 10 * time.Second,
 				Retry: retry(5, 100*time.Millisecond, 1.5, 36*time.Hour), OnExhausted: task.OnCompensate,
@@ -96,6 +97,9 @@ steps:
   b: {signal: go}
   c: {agent: payment, onExhausted: wait, extendedWait: {for: 1s, times: 2}}
 `).Workflow
+	if got.Priority != task.Normal {
+		t.Errorf("Priority = %q, want normal", got.Priority)
+	}
 	if got.OnOverdue != task.OnError {
 		t.Errorf("OnOverdue = %q, want error", got.OnOverdue)
 	}

@@ -26,7 +26,7 @@ const (
 )
 
 var (
-	workflowFields = []string{"workflow", "version", "completeWithin", "onExhausted", "input", "steps"}
+	workflowFields = []string{"workflow", "version", "completeWithin", "onExhausted", "priority", "input", "steps"}
 	stepFields     = []string{"after", "when", "agent", "wait", "signal", "completeWithin", "retry",
 		"undo", "input", "onExhausted", "extendedWait"}
 	retryFields = []string{"attempts", "first", "factor", "max"}
@@ -78,7 +78,8 @@ func (r *report) readWorkflow(root *node) draft {
 	if !f.has("completeWithin") {
 		f.missing("completeWithin", "write completeWithin: and by when, from its submission, a task must have ended, such as 24h")
 	}
-	d.flow.OnOverdue = f.choice("onExhausted", task.OnError, task.OnError, task.OnCompensate)
+	d.flow.OnOverdue = choice(f, "onExhausted", task.OnError, task.OnError, task.OnCompensate)
+	d.flow.Priority = choice(f, "priority", task.Normal, task.High, task.Normal, task.Low)
 	if _, ok := f.text("input", "write the path of a JSON Schema, such as schemas/order.json"); !ok {
 		d.schema = nil
 	}
@@ -122,7 +123,7 @@ func (d *draft) readStep(r *report, e entry) *draftStep {
 	s.Name = e.key
 	s.readAfter()
 	s.Retry = task.Retry{Attempts: defaultAttempts, First: defaultFirst, Factor: defaultFactor, Max: defaultMax}
-	s.OnExhausted = f.choice("onExhausted", d.flow.OnOverdue, task.OnError, task.OnCompensate, task.OnWait)
+	s.OnExhausted = choice(f, "onExhausted", d.flow.OnOverdue, task.OnError, task.OnCompensate, task.OnWait)
 	if e.value.kind != mappingNode || !s.oneOfKind() {
 		return s
 	}
@@ -311,6 +312,6 @@ func (s *draftStep) readExtendedWait(then task.OnExhausted) {
 	s.ExtendedWait = task.ExtendedWait{
 		For:   w.duration("for", minDuration),
 		Times: w.whole("times", 1, maxWaits, 1),
-		Then:  w.choice("then", then, task.OnError, task.OnCompensate),
+		Then:  choice(w, "then", then, task.OnError, task.OnCompensate),
 	}
 }

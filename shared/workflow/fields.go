@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"triad/shared/task"
 )
 
 // maxName is the longest name of a workflow, step, agent or signal.
@@ -128,7 +126,7 @@ func (f fields) whole(name string, least, most, fallback int) int {
 
 // choice returns the value of a field that has one of a few values, or the
 // fallback.
-func (f fields) choice(name string, fallback task.OnExhausted, among ...task.OnExhausted) task.OnExhausted {
+func choice[T ~string](f fields, name string, fallback T, among ...T) T {
 	list := make([]string, len(among))
 	for i, a := range among {
 		list[i] = string(a)
@@ -141,7 +139,7 @@ func (f fields) choice(name string, fallback task.OnExhausted, among ...task.OnE
 		f.bad(name, suggest(value, "values", list), "%s %q is not known", name, shorten(value, 80))
 		return fallback
 	}
-	return task.OnExhausted(value)
+	return T(value)
 }
 
 // describe says what a value is, for a message about what it should be.

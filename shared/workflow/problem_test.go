@@ -106,7 +106,7 @@ func TestProblemsOfFields(t *testing.T) {
 			"1:1: workflow: steps is empty: write steps: and under it the steps, each a name with its fields"}},
 		"unknown field": {head + "stepz:\n  a: {agent: payment}\n", []string{
 			"1:1: workflow: steps is missing: write steps: and under it the steps, each a name with its fields",
-			`4:1: workflow: "stepz" is not a field: did you mean "steps"? known fields: workflow, version, completeWithin, onExhausted, input, steps`}},
+			`4:1: workflow: "stepz" is not a field: did you mean "steps"? known fields: workflow, version, completeWithin, onExhausted, priority, input, steps`}},
 		"unknown field of a step": {step("agent: payment, completWithin: 3s"),
 			[]string{`5:23: step "a": "completWithin" is not a field: did you mean "completeWithin"? ` + stepFields}},
 		"unknown field of a retry": {step("agent: payment, retry: {facter: 2}"),
@@ -170,6 +170,8 @@ func TestProblemsOfTimesAndRetries(t *testing.T) {
 		"attempts and half": {step("agent: payment, undo: {retry: {attempts: 1.5}}"), []string{`5:48: step "a": undo: retry: attempts is 1.5: write a whole number from 1 to 100`}},
 		"factor below 1":    {step("agent: payment, retry: {factor: 0.5}"), []string{`5:39: step "a": retry: factor is 0.5: write a number from 1 (equal waits) to 100`}},
 		"max below first":   {step("agent: payment, retry: {first: 2m, max: 1s}"), []string{`5:47: step "a": retry: max 1s is shorter than first 2m: write a max that is at least first`}},
+		"unknown priority": {head + "priority: urgent\nsteps:\n  a: {agent: payment}\n", []string{
+			`4:11: workflow: priority "urgent" is not known: known values: high, normal, low`}},
 		"unknown onExhausted": {head + "onExhausted: wait\nsteps:\n  a: {agent: payment, onExhausted: compensat}\n", []string{
 			`4:14: workflow: onExhausted "wait" is not known: known values: error, compensate`,
 			`6:36: step "a": onExhausted "compensat" is not known: did you mean "compensate"? known values: error, compensate, wait`}},

@@ -22,7 +22,7 @@ func TestDoctorOfASoundDeployment(t *testing.T) {
 	got := p.run("doctor", "--full")
 	want := `CHECK         STATUS       FOUND  LOOKED AT     WHY
 overdue       ok                  1 shards
-held          ok                  16 shards
+held          ok                  24 shards
 index         ok                  1 index rows
 unindexed     ok                  1 tasks
 definitions   ok                  2 tasks

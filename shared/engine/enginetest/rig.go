@@ -123,7 +123,7 @@ func (r *Rig) process(e *engine.Engine) *Process {
 	return &Process{
 		Engine: e,
 		Submission: submission.New(submission.Config{Engine: e, Definitions: r.Catalog, Rejected: r.Memory,
-			Hold: func() bool { return r.Hold }}),
+			Hold: func(task.Priority) bool { return r.Hold }}),
 		Scheduler:  scheduler.New(e, r.Memory),
 		Supervisor: supervisor.New(supervisor.Config{Engine: e, Seed: 1}),
 		Operator:   operator.New(e),
