@@ -17,7 +17,7 @@ var regressions = []struct {
 	{"the receipt of a queued submission whose send failed is told (S10)", 32},
 	{"the receipt of a submission whose handler died is told (S10)", 25},
 	{"the end of a task is told by a dead letter that was brought back (S10)", 659},
-	{"a receipt that is told after a resubmission keeps its id (S12)", 564},
+	{"a receipt that is told after a resubmission keeps its id (S12)", 78},
 	{"the alert of a task that ends as it is submitted is told (S10)", 326},
 	{"a late write is nothing to the message that its writer has turned to (the checker was wrong)", 30124496},
 	{"a task that a dead letter makes in the calm has a bound of its own (the checker was wrong)", 10108047},
