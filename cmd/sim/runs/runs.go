@@ -25,8 +25,8 @@ type Run struct {
 	// Seconds is how long it took.
 	Seconds float64 `json:"seconds"`
 	// Hash is the sum of the hashes of all seeds: who runs the same seeds at the
-	// same commit gets the same.
-	Hash Hash `json:"hash"`
+	// same commit gets the same. 0: it was not recorded.
+	Hash Hash `json:"hash,omitempty"`
 
 	Tasks      int `json:"tasks"`
 	Commits    int `json:"commits"`

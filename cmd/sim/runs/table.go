@@ -23,16 +23,23 @@ func Table(all []Run) string {
 	b.WriteString("| commit | seeds | hash | seeds/s | tasks | deliveries | faults | simulated hours | violations |\n|---|---|---|---:|---:|---:|---:|---:|---:|\n")
 	total := Run{}
 	for _, r := range all {
-		fmt.Fprintf(&b, "| %s | %s to %s | `%016x` | %.0f %s\n", r.Commit, grouped(r.From), grouped(r.From+r.Seeds-1), uint64(r.Hash), float64(r.Seeds)/r.Seconds, r.cells())
+		hash := ""
+		if r.Hash != 0 {
+			hash = fmt.Sprintf("`%016x` ", uint64(r.Hash))
+		}
+		fmt.Fprintf(&b, "| %s | %s to %s | %s| %.0f %s\n", r.Commit, grouped(r.From), grouped(r.From+r.Seeds-1), hash, float64(r.Seeds)/r.Seconds, r.cells())
 		total.add(r)
 	}
 	fmt.Fprintf(&b, "| **together** | **%s** | | %s\n", grouped(total.Seeds), total.cells())
 	fmt.Fprintf(&b, "\n%s calls of ports, %s commits, %s messages sent, %s effects at services, %s messages captured. Tasks ended",
 		grouped(total.Calls), grouped(total.Commits), grouped(total.Messages), grouped(total.Effects), grouped(total.Captured))
+	left := total.Tasks
 	for i, s := range []task.State{task.Processed, task.Compensated, task.Cancelled, task.Error} {
+		left -= total.Ends[s]
 		fmt.Fprintf(&b, "%s %s %s", []string{"", ","}[min(i, 1)], s, grouped(total.Ends[s]))
 	}
-	b.WriteString(".\n\n| faults | how often each struck |\n|---|---|\n")
+	fmt.Fprintf(&b, "; %s were damaged for good, which nobody can end.\n\n", grouped(left))
+	b.WriteString("| faults | how often each struck |\n|---|---|\n")
 	for _, g := range groups(total.Faults) {
 		fmt.Fprintf(&b, "| %s | %s |\n", g, kinds(total.Faults, g))
 	}
