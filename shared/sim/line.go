@@ -197,7 +197,7 @@ func (w *world) consume(h *hand, l *line) {
 		switch {
 		case err == nil && w.plan.deleteAtOnce:
 			w.remove(h, l, d.Receipt)
-		case err == nil, w.calm && w.poisoned != "": // an operator drops what is about the damaged record
+		case err == nil, w.calm && w.poisoned != "" && h.cause.task() == w.poisoned: // an operator drops what is about the damaged record
 			done = append(done, d.Receipt)
 		default:
 			w.trace("%s: not handled: %v", h, err)

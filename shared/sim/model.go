@@ -43,6 +43,23 @@ type cause struct {
 	ask     operator.Ask
 }
 
+// task is the task that a message is about; empty for none that can be read.
+func (c cause) task() task.ID {
+	switch c.kind {
+	case bySubmission:
+		return c.sub.ID
+	case byWake:
+		return c.wake.Task
+	case byReply:
+		return c.reply.Task
+	case byExtension:
+		return c.extend.Task
+	case byRequest:
+		return c.request.Task
+	}
+	return ""
+}
+
 // causeOf reads the message of a delivery.
 func causeOf(l *line, d queue.Delivery) cause {
 	switch l.role {
