@@ -60,6 +60,8 @@ type hand struct {
 	port int
 	// cause is what the hand is working on.
 	cause cause
+	// behind: its process did not know the newest definitions when it turned to it.
+	behind bool
 	// accepted: its cause is a submission that had been accepted when it began.
 	accepted bool
 	// turn counts the causes that it has turned to.

@@ -235,6 +235,7 @@ func (w *world) handler(p *process, l *line) func(context.Context, queue.Deliver
 // begin makes the hand turn to another cause.
 func (h *hand) begin(c cause) {
 	h.cause, h.turn = c, h.turn+1
+	h.behind = h.proc.behind
 	h.accepted = c.sub != nil && h.world.model.accepted(*c.sub)
 	h.claims, h.sent = h.claims[:0], h.sent[:0]
 	h.call = call{}

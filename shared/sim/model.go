@@ -235,7 +235,7 @@ func (m *model) refused(h *hand, s task.Submission, err error) {
 		m.w.fail("S2 refused", s.ID, "a submission that had been accepted was refused: "+err.Error())
 	}
 	taken := r != nil && (r.task.Tenant != s.Tenant || !bytes.Equal(r.task.Order, s.Order))
-	unknown := errors.Is(err, submission.ErrInvalid) && h.proc.behind // it can't know the definition yet
+	unknown := errors.Is(err, submission.ErrInvalid) && h.behind // it can't know the definition yet
 	if !taken && !unknown {
 		m.w.fail("S2 refused", s.ID, "a good submission was refused: "+err.Error())
 	}

@@ -21,6 +21,7 @@ var regressions = []struct {
 	{"the alert of a task that ends as it is submitted is told (S10)", 326},
 	{"a late write is nothing to the message that its writer has turned to (the checker was wrong)", 30124496},
 	{"a task that a dead letter makes in the calm has a bound of its own (the checker was wrong)", 10108047},
+	{"an instance that learns a definition in the midst of a call may refuse it (the checker was wrong)", 100112618},
 	{"an operator drops nothing but what is about the damaged record (the checker was wrong)", 70583829},
 	{"a submission is not refused while it can't be read whether it was accepted (S2)", 10065336},
 }
