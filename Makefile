@@ -179,7 +179,7 @@ soak: ## kill -9 and freeze real processes for MINUTES=2 (or HOURS=8) while orde
 .PHONY: sim
 sim: ## simulate: SEED=n repeats one (TASKS=k WITHOUT=a,b CALM=1), SEEDS=10000 FROM=1 runs many (JSON=1; RECORD=1 writes docs/proof.md)
 	@mkdir -p bin
-	@go build -buildvcs=auto -o bin/sim ./cmd/sim
+	@go build -buildvcs=$(if $(RECORD),true,auto) -o bin/sim ./cmd/sim
 	@bin/sim $(if $(SEED),-seed $(SEED),-seeds $(or $(SEEDS),10000) -from $(or $(FROM),1)) \
 	  $(if $(TASKS),-tasks $(TASKS)) $(if $(WITHOUT),-without $(WITHOUT)) $(if $(CALM),-calm) $(if $(JSON),-json) $(if $(RECORD),-record)
 
