@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"triad/infra/ministack"
+	"triad/infra/repository"
 )
 
 // StartMiniStack starts MiniStack and returns its endpoint, http://127.0.0.1:PORT,
@@ -18,7 +19,7 @@ import (
 // Functions that are deployed to it are processes which may outlive it: package
 // local/cloud is for those.
 func StartMiniStack() (endpoint string, stop func(), err error) {
-	root, err := repository()
+	root, err := repository.Find()
 	if err != nil {
 		return "", nil, err
 	}

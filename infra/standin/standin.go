@@ -24,6 +24,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"triad/infra/repository"
 )
 
 // How long a stand-in may take to answer, and how often it is asked meanwhile.
@@ -106,7 +108,7 @@ func installed(pattern ...string) (java, match string, err error) {
 	if java, err = exec.LookPath("java"); err != nil {
 		return "", "", fmt.Errorf("java %w: %s", ErrMissing, withJava)
 	}
-	root, err := repository()
+	root, err := repository.Find()
 	if err != nil {
 		return "", "", err
 	}
@@ -119,22 +121,4 @@ func installed(pattern ...string) (java, match string, err error) {
 		return "", "", fmt.Errorf("%s %w: %s", all, ErrMissing, withJava)
 	}
 	return java, matches[0], nil
-}
-
-// repository is the first folder from the working directory up with a go.mod.
-func repository() (string, error) {
-	root, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			return root, nil
-		}
-		parent := filepath.Dir(root)
-		if parent == root {
-			return "", errors.New("no folder above this one has a go.mod: run it inside the repository")
-		}
-		root = parent
-	}
 }

@@ -137,18 +137,23 @@ func TestAConflictIsDecidedAnewUntilItIsGivenBack(t *testing.T) {
 	}
 }
 
+// replyThrough has an engine over a store of its own apply the success of the first
+// step of a task that another one has begun.
+func replyThrough(t *testing.T, rig *enginetest.Rig, s store.Store) (task.Decision, error) {
+	t.Helper()
+	rig.Submit(rig.Start("one"), "o-1")
+	r := takeRequest(t, rig, "inventory")
+	e := engine.New(engine.Config{Instance: "two", Store: s, Workflows: rig.Catalog, Queues: rig.Queues, Clock: rig.Clock.Now})
+	ev := task.Event{Kind: task.Replied, Step: r.Step, Attempt: r.Attempt, LockedBy: r.LockedBy, Outcome: task.Succeeded}
+	return e.Act(context.Background(), "o-1", ev)
+}
+
 // TestAWriteThatWasOvertakenBeforeItsOutcomeWasKnownStillSends: our commit is applied
 // and reported failed, and before we repeat it another writer commits.
 func TestAWriteThatWasOvertakenBeforeItsOutcomeWasKnownStillSends(t *testing.T) {
 	t.Parallel()
 	rig := enginetest.New(t)
-	p := rig.Start("one")
-	rig.Submit(p, "o-1")
-	r := takeRequest(t, rig, "inventory")
-	s := &overtaken{Store: rig.Memory}
-	e := engine.New(engine.Config{Instance: "two", Store: s, Workflows: rig.Catalog, Queues: rig.Queues, Clock: rig.Clock.Now})
-	ev := task.Event{Kind: task.Replied, Step: r.Step, Attempt: r.Attempt, LockedBy: r.LockedBy, Outcome: task.Succeeded}
-	if _, err := e.Act(context.Background(), "o-1", ev); err != nil {
+	if _, err := replyThrough(t, rig, &overtaken{Store: rig.Memory}); err != nil {
 		t.Fatal(err)
 	}
 	if got := takeRequest(t, rig, "payment"); got.LockedBy != "two" || got.Attempt != 1 {
@@ -159,13 +164,8 @@ func TestAWriteThatWasOvertakenBeforeItsOutcomeWasKnownStillSends(t *testing.T) 
 func TestAWriteWhoseAnswerWasLostIsRepeatedUnderItsName(t *testing.T) {
 	t.Parallel()
 	rig := enginetest.New(t)
-	p := rig.Start("one")
-	rig.Submit(p, "o-1")
-	r := takeRequest(t, rig, "inventory")
 	s := &unanswered{Store: rig.Memory}
-	e := engine.New(engine.Config{Instance: "two", Store: s, Workflows: rig.Catalog, Queues: rig.Queues, Clock: rig.Clock.Now})
-	ev := task.Event{Kind: task.Replied, Step: r.Step, Attempt: r.Attempt, LockedBy: r.LockedBy, Outcome: task.Succeeded}
-	d, err := e.Act(context.Background(), "o-1", ev)
+	d, err := replyThrough(t, rig, s)
 	if err != nil || d.Verdict != task.Applied {
 		t.Errorf("got %s, %v; want %s: the write is this event's own", d.Verdict, err, task.Applied)
 	}

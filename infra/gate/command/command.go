@@ -14,6 +14,7 @@ import (
 
 	"triad/infra/gate/mutant"
 	"triad/infra/gate/trial"
+	"triad/infra/repository"
 )
 
 // proof is the document that has the table.
@@ -58,7 +59,7 @@ func Run(ctx context.Context, stdout, stderr io.Writer, args []string) (code int
 }
 
 func (o options) run(ctx context.Context, stdout, stderr io.Writer) error {
-	root, err := moduleRoot()
+	root, err := repository.Find()
 	if err != nil {
 		return err
 	}
@@ -127,21 +128,4 @@ func judge(verdicts []trial.Verdict, all bool) error {
 		return fmt.Errorf("%d of %d mutants were left out: `make standins` and `make cloud-tools` install what their tests need", untried, len(verdicts))
 	}
 	return nil
-}
-
-// moduleRoot is the directory of go.mod, here or above.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if filepath.Dir(dir) == dir {
-			return "", fmt.Errorf("there is no go.mod here or above: run this in the repository")
-		}
-		dir = filepath.Dir(dir)
-	}
 }

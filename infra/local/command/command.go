@@ -7,15 +7,13 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
 	"triad/infra/local/cloud"
+	"triad/infra/repository"
 )
 
 // Env is what a command sees of the world. All of it is required.
@@ -74,7 +72,7 @@ func Run(ctx context.Context, env Env, args []string) (code int) {
 
 // config is what the environment says of the cloud.
 func (e Env) config(stack string) (cloud.Config, error) {
-	folder, err := repository()
+	folder, err := repository.Find()
 	if err != nil {
 		return cloud.Config{}, err
 	}
@@ -89,20 +87,4 @@ func (e Env) open() (*cloud.Cloud, error) {
 		return nil, err
 	}
 	return cloud.Open(config)
-}
-
-// repository is the folder above this one, or this one, that has template.yaml.
-func repository() (string, error) {
-	folder, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for parent := ""; ; folder = parent {
-		if _, err := os.Stat(filepath.Join(folder, "template.yaml")); err == nil {
-			return folder, nil
-		}
-		if parent = filepath.Dir(folder); parent == folder {
-			return "", errors.New("no folder above this one has a template.yaml: run this in the repository")
-		}
-	}
 }

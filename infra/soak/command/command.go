@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"triad/infra/repository"
 	"triad/infra/soak/chaos"
 )
 
@@ -75,7 +76,7 @@ func Run(ctx context.Context, env Env, args []string) (code int) {
 }
 
 func (s *soak) run(ctx context.Context, env Env) error {
-	root, err := repository()
+	root, err := repository.Find()
 	if err != nil {
 		return err
 	}
@@ -133,20 +134,4 @@ func (s *soak) again() string {
 		words += " --cloud"
 	}
 	return words
-}
-
-// repository is the folder above this one, or this one, that has template.yaml.
-func repository() (string, error) {
-	folder, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for parent := ""; ; folder = parent {
-		if _, err := os.Stat(filepath.Join(folder, "template.yaml")); err == nil {
-			return folder, nil
-		}
-		if parent = filepath.Dir(folder); parent == folder {
-			return "", errors.New("no folder above this one has a template.yaml: run this in the repository")
-		}
-	}
 }
