@@ -28,30 +28,41 @@ func examined(reports chan doctor.Report, log *bytes.Buffer) func(*embedded.Conf
 	}
 }
 
+// TestTheDoctorFindsNothingWhileOrdersFlow lets orders flow until the doctor has
+// looked at as many as it is to: how many it meets depends on the machine.
 func TestTheDoctorFindsNothingWhileOrdersFlow(t *testing.T) {
 	t.Parallel()
-	const n = 300
+	const orders, want = 50, 100
 	reports := make(chan doctor.Report, 1<<16)
 	var log bytes.Buffer
 	p := open(t, file(t), newWorld(), examined(reports, &log))
 	stop := p.run()
-	p.flood(0, n)
-	p.await(n)
-	<-reports
-	stop()
-	close(reports)
 	looked := 0
-	for r := range reports {
-		for _, c := range r.Checks {
-			if c.Status == doctor.Found || c.Status == doctor.Failed {
-				t.Errorf("a sound engine: %+v", c)
-			}
-			looked += c.Looked
+	for from := 0; looked < want; from += orders {
+		p.flood(from, from+orders)
+		p.await(orders)
+		for range len(reports) {
+			looked += records(t, <-reports)
 		}
 	}
-	if looked < n || p.Findings() != 0 || log.Len() > 0 {
-		t.Errorf("looked at %d, found %d, and logged:\n%s", looked, p.Findings(), &log)
+	stop()
+	if p.Findings() != 0 || log.Len() > 0 {
+		t.Errorf("found %d, and logged:\n%s", p.Findings(), &log)
 	}
+}
+
+// records is how many tasks a report is about, in which nothing may be found.
+func records(t *testing.T, r doctor.Report) (looked int) {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Status == doctor.Found || c.Status == doctor.Failed {
+			t.Errorf("a sound engine: %+v", c)
+		}
+		if c.Name == doctor.Records {
+			looked = c.Looked
+		}
+	}
+	return looked
 }
 
 // TestTheDoctorTellsWhatItFindsInTheLog starts an engine without an agent that a

@@ -34,15 +34,16 @@ type violation struct {
 
 // corpus is a number of seeds, one after the other, on some processors.
 type corpus struct {
-	options        sim.Options // of each, but for the seed
-	from, seeds    uint64
-	parallel       int
-	keep           bool               // go on after a violation
-	done           func(seeds uint64) // is told after each
-	next, finished atomic.Uint64
-	stop           atomic.Bool
+	options     sim.Options // of each, but for the seed
+	from, seeds uint64
+	parallel    int
+	keep        bool               // go on after a violation
+	done        func(seeds uint64) // is told after each, of one at a time
+	next        atomic.Uint64
+	stop        atomic.Bool
 
-	mu sync.Mutex // guards the summary
+	mu       sync.Mutex // guards what follows
+	finished uint64
 	summary
 }
 
@@ -76,18 +77,24 @@ func (c *corpus) work(ctx context.Context, samples []sim.Sample) {
 		r := sim.Run(o, samples)
 		tally.Add(&r.Tally)
 		hash += runs.Hash(r.Hash)
-		c.done(c.finished.Add(1))
-		if r.Violation != nil {
-			c.mu.Lock()
-			c.Violated = append(c.Violated, violation{r.Options, r.Violation})
-			c.mu.Unlock()
-			c.stop.Store(!c.keep)
-		}
+		c.finish(r)
 	}
 	c.mu.Lock()
 	c.Tally.Add(&tally)
 	c.Hash += hash
 	c.mu.Unlock()
+}
+
+// finish takes down that a seed is done.
+func (c *corpus) finish(r sim.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.finished++
+	c.done(c.finished)
+	if r.Violation != nil {
+		c.Violated = append(c.Violated, violation{r.Options, r.Violation})
+		c.stop.Store(!c.keep)
+	}
 }
 
 // many runs seeds and tells what they came to.
