@@ -198,7 +198,7 @@ mutate: ## mutate package task, run its tests on each mutant, and fail when one 
 
 .PHONY: gate
 gate: ## break Triad on purpose, in many ways, and fail when one is not noticed (ONLY=regexp, JSON=1; UPDATE=1 writes docs/proof.md)
-	@go run ./infra/gate $(if $(ONLY),-only '$(ONLY)') $(if $(JSON),-json) $(if $(UPDATE),-update)
+	@go run ./infra/gate $${ONLY:+-only "$$ONLY"} $(if $(JSON),-json) $(if $(UPDATE),-update)
 
 .PHONY: fuzz
 fuzz: ## fuzz every decoder, FUZZTIME=30s each
