@@ -162,7 +162,9 @@ func stopped(m task.Move) bool {
 	return m.Cause == task.BecauseElapsed || m.Cause == task.BecauseEnding && m.To != task.Error
 }
 
-// Swept hears of a sweep.
+// Swept hears of a sweep. One that looked everywhere counts among Sweeps, whose
+// absence says that nobody recovers tasks, also when it could not act on some: of
+// those OverdueSeconds and the doctor tell.
 func (m *Metrics) Swept(r supervisor.Report, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,9 +173,10 @@ func (m *Metrics) Swept(r supervisor.Report, err error) {
 	m.shown[overdueSeconds] = true
 	if err != nil || r.Failed > 0 {
 		m.counts[sweepFailed]++
-		return
 	}
-	m.counts[sweeps]++
+	if err == nil {
+		m.counts[sweeps]++
+	}
 }
 
 // Examined hears how much the doctor found wrong, or could not check. It is

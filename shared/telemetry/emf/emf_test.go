@@ -206,7 +206,7 @@ func TestSweeps(t *testing.T) {
 	}{
 		"nothing to do":    {supervisor.Report{}, nil, values{"Sweeps": 1., "OverdueSeconds": 0.}},
 		"tasks recovered":  {supervisor.Report{Looked: 3, Acted: 2, Oldest: 1500 * time.Millisecond}, nil, values{"Sweeps": 1., "SweepActed": 2., "OverdueSeconds": 1.5}},
-		"a task can't be":  {supervisor.Report{Looked: 3, Acted: 2, Failed: 1}, nil, values{"SweepActed": 2., "SweepFailed": 1., "OverdueSeconds": 0.}},
+		"a task can't be":  {supervisor.Report{Looked: 3, Acted: 2, Failed: 1}, nil, values{"Sweeps": 1., "SweepActed": 2., "SweepFailed": 1., "OverdueSeconds": 0.}},
 		"a shard can't be": {supervisor.Report{}, errors.New("throttled"), values{"SweepFailed": 1., "OverdueSeconds": 0.}},
 	}
 	for name, tc := range tests {
