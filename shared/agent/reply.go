@@ -28,7 +28,7 @@ func checkOutput(out json.RawMessage) (json.RawMessage, error) {
 	if err := json.Compact(&b, out); err != nil {
 		return nil, Unusable(fmt.Errorf("output of %d bytes is not valid JSON: %w", len(out), err))
 	}
-	compact := escapeNoncharacters(b.Bytes())
+	compact := task.Escaped(b.Bytes())
 	if len(compact) > task.MaxOutput {
 		return nil, Unusable(fmt.Errorf("output has %d bytes: at most %d are allowed: return a reference instead", len(compact), task.MaxOutput))
 	}
@@ -36,16 +36,6 @@ func checkOutput(out json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	return compact, nil
-}
-
-// escapeNoncharacters writes U+FFFE and U+FFFF, which JSON allows as they are
-// and queues don't, as JSON escapes.
-func escapeNoncharacters(b []byte) []byte {
-	if !bytes.Contains(b, []byte("\xef\xbf")) {
-		return b
-	}
-	b = bytes.ReplaceAll(b, []byte("\ufffe"), []byte(`\ufffe`))
-	return bytes.ReplaceAll(b, []byte("\uffff"), []byte(`\uffff`))
 }
 
 // cutText is an error's text on one line, in valid UTF-8, of at most limit

@@ -1,8 +1,11 @@
 package outlet
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"triad/shared/task"
 )
 
 // legal reports the characters of XML 1.0, which are those that SQS takes.
@@ -24,7 +27,7 @@ func isText(body []byte) bool {
 // legalJSON is JSON in characters that SQS takes. What it does not take can only
 // be in a string, where JSON has an escape for it.
 func legalJSON(body []byte) string {
-	return strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`).Replace(strings.ToValidUTF8(string(body), "\uFFFD"))
+	return string(task.Escaped(bytes.ToValidUTF8(body, []byte("\uFFFD"))))
 }
 
 // clean is a text in at most so many bytes, all of it valid UTF-8 and legal; the

@@ -104,6 +104,7 @@ func (s *Submission) Submit(ctx context.Context, sub task.Submission) (Receipt, 
 }
 
 func (s *Submission) submit(ctx context.Context, sub task.Submission, queued bool) (Receipt, error) {
+	sub.Order = task.Escaped(sub.Order)
 	def, invalid := s.check(sub)
 	if errors.Is(invalid, ErrInvalid) {
 		before, err := s.accepted(ctx, sub)

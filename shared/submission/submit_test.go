@@ -125,6 +125,24 @@ func TestAHeldSubmissionClaimsNothingAndIsDueAtOnce(t *testing.T) {
 	}
 }
 
+// TestWhatNoQueueTakesIsEscaped: U+FFFE is legal in JSON, and SQS refuses it. A
+// request whose input is the order must be one that can be sent.
+func TestWhatNoQueueTakesIsEscaped(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	p := rig.Start("one")
+	for _, order := range []string{"{\"total\":5,\"note\":\"\ufffe\uffff\"}", `{"total":5,"note":"\ufffe\uffff"}`} {
+		sub := enginetest.Submission("o-1")
+		sub.Order = json.RawMessage(order)
+		if _, err := p.Submission.Submit(context.Background(), sub); err != nil {
+			t.Errorf("submitting %q: %v", order, err)
+		}
+	}
+	if got, want := string(rig.Task("o-1").Order), `{"total":5,"note":"\ufffe\uffff"}`; got != want {
+		t.Errorf("the order is %q, want %q", got, want)
+	}
+}
+
 func TestTasksAreSpreadOverTheShards(t *testing.T) {
 	t.Parallel()
 	rig := enginetest.New(t)

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -21,6 +22,19 @@ type Submission struct {
 	ResponseQueue string `json:"responseQueue,omitempty"`
 	// Tenant is on whose behalf the task runs.
 	Tenant string `json:"tenant,omitempty"`
+}
+
+// Escaped is JSON with U+FFFE and U+FFFF, which JSON allows as they are and queues
+// don't (XML 1.0 has no such characters, and SQS takes what XML does), as the
+// escapes of JSON. They can only be in strings, so the meaning stays. What enters a
+// task (an order, an input, an output) goes through it: whatever is made of that can
+// be sent.
+func Escaped(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte("\xef\xbf")) {
+		return raw
+	}
+	raw = bytes.ReplaceAll(raw, []byte("\ufffe"), []byte(`\ufffe`))
+	return bytes.ReplaceAll(raw, []byte("\uffff"), []byte(`\uffff`))
 }
 
 // Request asks an agent for one attempt of a step (or of its undo). It holds

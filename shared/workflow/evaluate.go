@@ -201,12 +201,13 @@ func (w *writer) text(s string) error {
 	if len(s) > MaxInput {
 		return errTooLarge
 	}
-	e := json.NewEncoder(&w.out)
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(s); err != nil {
 		return err
 	}
-	w.out.Truncate(w.out.Len() - 1) // the line end
+	w.out.Write(task.Escaped(bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))))
 	return w.check()
 }
 

@@ -124,6 +124,7 @@ func TestInputOfAnyValue(t *testing.T) {
 		"no HTML escapes":            {`"<a>&${order.zero}"`, `"<a>&0"`},
 		"block text":                 {"|\n      one\n      ${order.zero}", `"one\n0\n"`},
 		"mapping in an expression":   {`'${ {"a": {"b": order.zero}} }'`, `{"a":{"b":0}}`},
+		"what no queue takes":        {`{"k\uFFFE": "\uFFFF", e: '${"\uFFFE" + "x"}'}`, `{"k\ufffe":"\uffff","e":"\ufffex"}`},
 		"quote inside an expression": {`'${"it''s }"}'`, `"it's }"`},
 	}
 	for name, tt := range tests {
