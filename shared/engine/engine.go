@@ -93,10 +93,6 @@ type Engine struct {
 	ops atomic.Uint64
 }
 
-// errOvertaken: another writer came between a write of unknown outcome and its
-// repetition. It comes with store.ErrConflict.
-var errOvertaken = errors.New("the write may have been applied before another one")
-
 // maxConflicts is how often one event is decided anew because another writer
 // was faster, before its message goes back to the queue.
 const maxConflicts = 16
@@ -139,7 +135,7 @@ func (e *Engine) Apply(ctx context.Context, id task.ID, ev task.Event) (task.Dec
 		d, err := e.once(ctx, id, ev)
 		if errors.Is(err, store.ErrConflict) {
 			// Was it our own write that came first, its consequences are said again.
-			ev.Redelivery = ev.Redelivery || errors.Is(err, errOvertaken)
+			ev.Redelivery = ev.Redelivery || errors.Is(err, store.ErrOvertaken)
 			continue
 		}
 		if err == nil {
@@ -192,7 +188,7 @@ func (e *Engine) commit(ctx context.Context, d *task.Decision, write func(contex
 	for try := range 1 + maxRepeats {
 		err = write(ctx, change)
 		if try > 0 && errors.Is(err, store.ErrConflict) {
-			return fmt.Errorf("%w: %w", errOvertaken, err)
+			return fmt.Errorf("%w: %w", store.ErrOvertaken, err)
 		}
 		if err == nil || definite(err) || ctx.Err() != nil {
 			return err

@@ -58,8 +58,12 @@ var (
 	// ErrNotFound: there is no task of this id. Nothing was written.
 	ErrNotFound = errors.New("no such task")
 	// ErrConflict: the stored version or a lock is not the one expected.
-	// Nothing was written. Load and decide again.
+	// Nothing was written, or ErrOvertaken is with it. Load and decide again.
 	ErrConflict = errors.New("task was changed meanwhile")
+	// ErrOvertaken comes with ErrConflict: several writes have been made since, and
+	// this may be the first of them. A client that repeats calls by itself can't
+	// know. What the write implies may be unsaid: say it.
+	ErrOvertaken = errors.New("the write may have been applied before another one")
 	// ErrTooLarge: the record or a side record exceeds what the store can
 	// hold, on every try. Nothing was written.
 	ErrTooLarge = errors.New("record too large")

@@ -102,7 +102,7 @@ var ofEngines = []Mutant{
 		After:  "change.Task.Op += strconv.Itoa(try)\n\t\terr = write(ctx, change)",
 		Test:   Test{"shared/engine", "^TestAWriteWhoseAnswerWasLost"}},
 	{Name: "an overtaken write is not said", Kind: Unsaid, File: "shared/engine/engine.go",
-		Before: "ev.Redelivery = ev.Redelivery || errors.Is(err, errOvertaken)",
-		After:  "_ = errOvertaken",
+		Before: "ev.Redelivery = ev.Redelivery || errors.Is(err, store.ErrOvertaken)",
+		After:  "_ = store.ErrOvertaken",
 		Test:   Test{"shared/engine", "^TestAWriteThatWasOvertaken"}},
 }

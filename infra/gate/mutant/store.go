@@ -46,6 +46,9 @@ var ofStores = []Mutant{
 		Before: "case own.failed && stored == (write{t.Version, valid(t.Op)}):",
 		After:  `case own.failed && stored == (write{t.Version, ""}):`,
 		Test:   Test{"shared/store/dynamostore", "^Test(Conformance|EachWriteLostOrAppliedAndReportedAsFailed)$"}},
+	{Name: "DynamoDB: a commit that others followed is just a conflict", Kind: Unsaid, File: "shared/store/dynamostore/dynamostore.go",
+		Before: "case own.failed && stored.version > t.Version:", After: "case own.failed && stored.version < t.Version:",
+		Test: Test{"shared/store/dynamostore", "^TestAWriteThatTheSDKRepeatsAfterAnotherWriter$"}},
 	{Name: "DynamoDB: keys that a batch left out are not asked for again", Kind: Swallowed, File: "shared/store/dynamostore/list.go",
 		Before: "if keys = out.UnprocessedKeys[s.config.Tasks].Keys; len(keys) > 0 {", After: "if keys = nil; len(keys) > 0 {", Test: Test{"shared/store/dynamostore", "^TestUnprocessedKeysAreAskedForAgain$"}},
 }

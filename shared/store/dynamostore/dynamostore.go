@@ -149,6 +149,10 @@ func judgeCommit(t task.Task, err error) error {
 		return err
 	case own.failed && stored == (write{t.Version, valid(t.Op)}):
 		return nil
+	case own.failed && stored.version > t.Version:
+		// The SDK repeats calls by itself: this may be a repetition, and one before
+		// it the write that others followed.
+		return fmt.Errorf("%w: %w", store.ErrConflict, store.ErrOvertaken)
 	case own.failed:
 		return store.ErrConflict
 	}

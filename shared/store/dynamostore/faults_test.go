@@ -118,8 +118,11 @@ func TestEachWriteLostOrAppliedAndReportedAsFailed(t *testing.T) {
 }
 
 // wire is a transport that drops the answer of the first write, once it has
-// been applied.
-type wire struct{ dropped atomic.Int32 }
+// been applied and meanwhile has run.
+type wire struct {
+	dropped   atomic.Int32
+	meanwhile func()
+}
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := http.DefaultTransport.RoundTrip(r)
@@ -127,6 +130,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	write := strings.HasSuffix(target, ".PutItem") || strings.HasSuffix(target, ".TransactWriteItems")
 	if err != nil || !write || w.dropped.Add(1) > 1 {
 		return answer, err
+	}
+	if w.meanwhile != nil {
+		w.meanwhile()
 	}
 	_, err = io.Copy(io.Discard, answer.Body)
 	return nil, errors.Join(io.ErrUnexpectedEOF, err, answer.Body.Close())
@@ -159,6 +165,26 @@ func TestWritesThatTheSDKRepeats(t *testing.T) {
 			t.Errorf("%s: the SDK made %d tries, want 2", c.name, w.dropped.Load())
 		}
 		wantTask(t, s, v)
+	}
+}
+
+// TestAWriteThatTheSDKRepeatsAfterAnotherWriter: the store can't know whether the
+// write came first, and says so. Of one that was too late it knows that it did not.
+func TestAWriteThatTheSDKRepeatsAfterAnotherWriter(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	other := dynamostore.New(client, config)
+	v := everything("order-1")
+	create(t, other, v)
+	ours := next(v)
+	s := dynamostore.New(dial(t, &wire{meanwhile: func() { commit(t, other, next(ours)) }}), config)
+	if err := s.Commit(t.Context(), store.Change{Task: ours}); !errors.Is(err, store.ErrConflict) || !errors.Is(err, store.ErrOvertaken) {
+		t.Errorf("got %v, want %v with %v", err, store.ErrConflict, store.ErrOvertaken)
+	}
+	late := next(ours)
+	late.Op = "other.op"
+	if err := other.Commit(t.Context(), store.Change{Task: late}); !errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrOvertaken) {
+		t.Errorf("got %v, want %v alone", err, store.ErrConflict)
 	}
 }
 
