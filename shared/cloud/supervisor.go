@@ -46,9 +46,15 @@ func Supervisor(ctx context.Context, env function.Environment) (trigger.Function
 	return trigger.NewTicks(trigger.TickConfig{Tick: w.tick, After: f.Flush, Logger: f.Logger}), nil
 }
 
+// sweeper is what the watch needs of a supervisor.Supervisor.
+type sweeper interface {
+	Sweep(context.Context) (supervisor.Report, error)
+	Admit(ctx context.Context, room int) (supervisor.Report, error)
+}
+
 // watch is the Supervisor at its ticks.
 type watch struct {
-	supervisor *supervisor.Supervisor
+	supervisor sweeper
 	store      store.Store
 	room       *room
 	period     time.Duration
@@ -59,9 +65,9 @@ type watch struct {
 	logger     *slog.Logger
 }
 
-// tick sweeps until nothing is left to do or time is up, then brings back tasks
-// that were held. Ticks may come twice or at once: every act is a conditional
-// write.
+// tick sweeps until nothing is left to do, the agents have enough to do or time is
+// up, then brings back tasks that were held. Ticks may come twice or at once: every
+// act is a conditional write.
 func (w *watch) tick(ctx context.Context, scheduled bool) error {
 	var failed []error
 	if scheduled {
@@ -71,7 +77,8 @@ func (w *watch) tick(ctx context.Context, scheduled bool) error {
 		report, err := w.supervisor.Sweep(ctx)
 		w.metrics.Swept(report, err)
 		failed = append(failed, err)
-		more = report.More && err == nil
+		// What is recovered faster than agents work expires in their queues.
+		more = report.More && err == nil && w.room.left(ctx) > 0
 	}
 	if err := w.admit(ctx); err != nil {
 		failed = append(failed, fmt.Errorf("bringing back held tasks: %w", err))

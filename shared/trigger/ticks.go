@@ -41,8 +41,9 @@ func NewTicks(c TickConfig) *Ticks {
 
 // Invoke calls Tick once, also for several ticks of a queue at once: a tick has
 // no content, one look serves them all. When it fails, panics or does not end in
-// time, a scheduled tick is an error, which Lambda counts and tries again; ticks
-// of a queue are reported as failed, and come again.
+// time, a scheduled tick is an error, which Lambda counts. Ticks of a queue are
+// logged and done with: the next does what they left, and those of a bad hour, kept,
+// would come back all together, or stay as dead letters that say nothing.
 //
 // The error is for such a tick and for a payload that is neither.
 func (t *Ticks) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
@@ -61,14 +62,10 @@ func (t *Ticks) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
 	if err := t.run(ctx, false); err != nil {
-		t.logger(ctx).Warn("ticks not handled", "error", err, "queue", ticks[0].Queue, "messages", len(ticks))
-		for _, m := range ticks {
-			ids = append(ids, m.id)
-		}
+		t.logger(ctx).Warn("a tick failed; the next does what it left", "error", err, "queue", ticks[0].Queue, "messages", len(ticks))
 	}
-	return failed(ids)
+	return failed(nil)
 }
 
 // run calls Tick and waits for it as long as there is time.

@@ -38,7 +38,7 @@ type Config struct {
 //	StaleReplies      replies and heartbeats that were too late
 //	Duplicates        events that had been applied before
 //	Repeats           events that changed nothing, and had what the record implies said again
-//	Sweeps            sweeps without an error: the Supervisor's heartbeat
+//	Sweeps            sweeps that looked everywhere: the Supervisor's heartbeat
 //	SweepActed        tasks that the Supervisor acted on
 //	SweepFailed       sweeps with an error, or with a task that could not be acted on
 //	OverdueSeconds    how far the earliest task of a sweep was past its CompleteBy
