@@ -24,6 +24,7 @@ type room struct {
 
 	mu     sync.Mutex
 	looked time.Time
+	asked  int // by new tasks, since then
 	last   int
 }
 
@@ -31,9 +32,11 @@ type depther interface {
 	Depth(ctx context.Context) (queue.Depth, error)
 }
 
-// How long a look holds good for new tasks, and how long it may take.
+// How long a look holds good for new tasks, and for how many of them while there is
+// room, since each is billed as a request to every queue; and how long it may take.
 const (
 	lookEvery  = 10 * time.Second
+	lookAfter  = 50
 	lookWithin = 2 * time.Second
 )
 
@@ -82,8 +85,9 @@ func (r *room) hold(p task.Priority) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.looked) > lookEvery {
-		r.last, r.looked = r.left(context.Background()), time.Now()
+	r.asked++
+	if time.Since(r.looked) > lookEvery && (r.last <= r.limit/2 || r.asked > lookAfter) {
+		r.last, r.looked, r.asked = r.left(context.Background()), time.Now(), 1
 	}
 	if p == task.High {
 		return r.last == 0

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"math"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"triad/shared/queue"
 	"triad/shared/task"
@@ -21,6 +23,54 @@ func (d depth) Depth(context.Context) (queue.Depth, error) {
 		return queue.Depth{}, errors.New("no answer")
 	}
 	return queue.Depth{Visible: int(d) / 2, InFlight: int(d) - int(d)/2}, nil
+}
+
+// counted is a queue that counts how often it is asked.
+type counted struct {
+	depth
+	looks *int
+}
+
+func (c counted) Depth(ctx context.Context) (queue.Depth, error) {
+	*c.looks++
+	return c.depth.Depth(ctx)
+}
+
+// TestALookIsForManyTasks: a look is billed. While there is room one serves 50 new
+// tasks and 10 s; while there is none, a new one each 10 s finds it as soon as it is
+// there.
+func TestALookIsForManyTasks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		held  depth
+		every time.Duration
+		tasks int
+		looks int
+	}{
+		"a burst":                      {0, 0, 1000, 1},
+		"an order each minute":         {0, time.Minute, 50, 1},
+		"one more":                     {0, time.Minute, 51, 2},
+		"five a second, for a minute":  {0, 200 * time.Millisecond, 300, 6},
+		"50 a second, for a minute":    {0, 20 * time.Millisecond, 3000, 6},
+		"no room, an order each 11 s":  {50, 11 * time.Second, 20, 20},
+		"no room, five a second, 30 s": {50, 200 * time.Millisecond, 150, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				looks := 0
+				r := &room{queues: map[string]depther{"a": counted{test.held, &looks}}, limit: 100, logger: slog.New(slog.DiscardHandler)}
+				for range test.tasks {
+					if got := r.hold(task.Normal); got != (test.held > 0) {
+						t.Fatalf("a task is held: %v", got)
+					}
+					<-time.After(test.every)
+				}
+				if looks != test.looks {
+					t.Errorf("%d tasks took %d looks, want %d", test.tasks, looks, test.looks)
+				}
+			})
+		})
+	}
 }
 
 func TestNewTasksAreHeldFromHalfOfTheBacklogAndThoseOfHighPriorityFromAllOfIt(t *testing.T) {

@@ -28,15 +28,22 @@ type Report struct {
 func New(counts []count.Counts, keepDays int, a Assumed, d Deployment) Report {
 	p := List()
 	r := Report{Region: Region, Dated: Dated, KeepDays: keepDays, Assumed: a, Deployment: d,
-		Rivals: p.Rivals(a), Idle: p.Idle(d), Prices: p.All(), Notes: notes(a)}
+		Rivals: p.Rivals(a), Idle: p.Idle(d), Prices: p.All(), Notes: notes(p, a, d)}
 	for _, c := range counts {
 		r.Runs = append(r.Runs, p.Price(c, a))
 	}
 	return r
 }
 
+// How many queues are not an agent's: submissions, scheduler, ticks. And how many
+// orders a look at the agents' queues serves, as shared/cloud has it.
+const (
+	notAgents = 3
+	lookAfter = 50
+)
+
 // notes say how to read the bill, and what is not on it.
-func notes(a Assumed) []string {
+func notes(p Prices, a Assumed, d Deployment) []string {
 	compute := "compute (GB-seconds; --ms assumes some)"
 	if a.BilledMs > 0 {
 		compute = fmt.Sprintf("what compute differs from the assumed %d ms at %d MB for an invocation", a.BilledMs, a.MemoryMB)
@@ -46,6 +53,8 @@ func notes(a Assumed) []string {
 		"Sends are counted as sqsqueue.Batcher makes them when the messages of a batch are handled at the same pace: one goes alone, the others together.",
 		"Left out, here and elsewhere: " + compute + ", logs, storage, backups, data transfer, free tiers, what the services behind the agents cost.",
 		"Left out elsewhere: what starts the workflow. Triad's submission is counted, and so are the application's notices.",
+		fmt.Sprintf("Left out: a Submission function asks the %d agents' queues how much waits, once in %d orders or more seldom (each 10 s while one is half full): $%.2f.",
+			d.Queues-notAgents, lookAfter, p.Request.Cost(million*float64(d.Queues-notAgents)/lookAfter)),
 		"The Supervisor's ticks, and its looks at the index, are on the bill of the idle month.",
 		"An Express workflow runs for 5 minutes at most and keeps no state between its steps: after a failure it starts from the beginning.",
 	}
