@@ -31,8 +31,12 @@ func (c *change) endRequested(goal State) {
 	}
 }
 
-// revive makes a failed task unfinished again.
-func (c *change) revive() { c.d.Task.EndedAt, c.d.Task.Owing = 0, false }
+// revive makes a failed task unfinished again, in a shard that is swept: there may
+// be fewer now than when it began.
+func (c *change) revive() {
+	t := &c.d.Task
+	t.EndedAt, t.Owing, t.Shard = 0, false, shardOf(t.ID, c.e.Shards)
+}
 
 // resubmitted lets a failed task go on from where it failed: state, failure
 // counts and deadlines are reset in this one write; attempts go on counting.

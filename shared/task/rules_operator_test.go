@@ -239,6 +239,17 @@ func resubmitRules() []rule {
 			s.ok("a")
 			s.want("Compensated: a Compensated#3, b Error#1 x1")
 		}},
+		{"from a shard that is no more: goes to one that is swept, as does one that is undone", func(s *script) {
+			for _, act := range []func(){s.resubmit, s.undo} {
+				s.task = task.Task{}
+				s.start(sequence("a"))
+				s.task.Shard = 200 // of many, when it began
+				s.refuses("a")
+				equal(s, "shard in Error", s.task.Shard, 200)
+				act()
+				equal(s, "shard", s.task.Shard, 0)
+			}
+		}},
 		{"of a task that has not failed is refused", func(s *script) {
 			s.start(sequence("a"))
 			s.resubmit()

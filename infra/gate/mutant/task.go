@@ -94,6 +94,10 @@ var ofTask = []Mutant{
 	{Name: "a resubmit keeps the failure count", Kind: Counting, File: "shared/task/operator.go",
 		Before: "s.FailureCount, s.Waits, s.CompleteBy = 0, 0, 0",
 		After:  "s.Waits, s.CompleteBy = 0, 0"},
+	{Name: "a resubmit keeps the shard", Kind: Index, File: "shared/task/operator.go",
+		Before: "t.EndedAt, t.Owing, t.Shard = 0, false, shardOf(t.ID, c.e.Shards)",
+		After:  "t.EndedAt, t.Owing = 0, false",
+		Test:   Test{"shared/task", "^TestRules$"}},
 	{Name: "a resubmit keeps the deadline", Kind: Lateness, File: "shared/task/operator.go",
 		Before: `		t.Deadline = c.now.Add(c.w.CompleteWithin)
 `,
