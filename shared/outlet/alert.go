@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
@@ -59,10 +60,10 @@ func (o *Outlet) publish(ctx context.Context, alerts []task.Alert, parcels []par
 	}
 	answers := make(map[string]error, len(batch))
 	for _, s := range out.Successful {
-		answers[value(s.Id)] = nil
+		answers[aws.ToString(s.Id)] = nil
 	}
 	for _, f := range out.Failed {
-		answers[value(f.Id)] = c.tell(c.meaning(value(f.Code), value(f.Message)))
+		answers[aws.ToString(f.Id)] = c.tell(c.meaning(aws.ToString(f.Code), aws.ToString(f.Message)))
 	}
 	c.settle(batch, answers, c.tell(errNoAnswer), failed)
 }

@@ -121,7 +121,7 @@ func TestAlertsThatMayNotBePublishedAreTold(t *testing.T) {
 		err           string
 		published     int
 	}{
-		"one throttled": {nil, nil, only(`"b"`, "Throttled", false), "telling alert b: " + doing + "SNS answered Throttled: no", 1},
+		"one throttled": {nil, nil, only(`"b"`, "Throttled", false), "telling alert b: " + doing + "throttled, try again later (Throttled): no", 1},
 		"one left out":  {nil, nil, only(`"b"`, "", true), "telling alert b: " + doing + "the answer leaves it out", 1},
 		"lost request":  {errReset, nil, nil, both("no answer from SNS: " + errReset.Error()), 0},
 		"lost answer":   {nil, errReset, nil, both("no answer from SNS: " + errReset.Error()), 2},

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/aws/smithy-go"
 
+	"triad/shared/queue/refusal"
 	"triad/shared/store"
 )
 
@@ -51,7 +51,7 @@ func (c call) tell(err error) error { return fmt.Errorf("%s: %w", c.doing, err) 
 
 // meaning is what a code of AWS says, of a whole call or of one of its entries.
 func (c call) meaning(code, text string) error {
-	switch kind(code, text) {
+	switch refusal.Kind(code, text) {
 	case "ReceiptHandleIsInvalid", "MessageNotInflight":
 		return errGone
 	case "MessageTooLong":
@@ -62,32 +62,9 @@ func (c call) meaning(code, text string) error {
 		return &final{fmt.Sprintf("there is no queue at %s: check the URL and its region", c.address)}
 	case "NotFound":
 		return fmt.Errorf("there is no topic %s: check the ARN and its region", c.address)
-	case "AccessDenied", "KmsAccessDenied", "KMSAccessDenied", "AuthorizationError":
-		return fmt.Errorf("access denied: the role needs %s on it, and the use of its key when it has one: %s", c.needs, text)
 	default:
-		return fmt.Errorf("%s answered %s: %s", c.service, code, text)
+		return refusal.Meaning(c.service, c.needs, code, text)
 	}
-}
-
-// kind is a code without what differs between protocols and stand-ins, such as
-// the prefix of AWS.SimpleQueueService.NonExistentQueue. Where the code only says
-// that a value is invalid, the text says which.
-func kind(code, text string) string {
-	code = strings.TrimSuffix(code[strings.LastIndexAny(code, ".#")+1:], "Exception")
-	if code != "InvalidParameterValue" && code != "InvalidAttributeValue" {
-		return code
-	}
-	for _, told := range []struct{ by, kind string }{
-		{"ReceiptHandle is invalid", "ReceiptHandleIsInvalid"},
-		{"must be shorter than", "MessageTooLong"},
-		{"MessageTooLong", "MessageTooLong"},
-		{"InvalidMessageContents", "InvalidMessageContents"},
-	} {
-		if strings.Contains(text, told.by) {
-			return told.kind
-		}
-	}
-	return code
 }
 
 // unsupported says that something can't be answered here, and what to do instead.
@@ -98,11 +75,3 @@ func (u *unsupported) Error() string { return u.text }
 
 // Is makes errors.Is(err, store.ErrUnsupported) true.
 func (u *unsupported) Is(target error) bool { return target == store.ErrUnsupported }
-
-// value is what p points to, or nothing.
-func value(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
-}

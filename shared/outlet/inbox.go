@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -169,13 +170,13 @@ func (i *Inbox) response(name string) (box, error) {
 
 // notice reads a notice, and reports whether the message is one.
 func notice(m types.Message) (n task.Notice, is bool) {
-	err := json.Unmarshal([]byte(value(m.Body)), &n)
+	err := json.Unmarshal([]byte(aws.ToString(m.Body)), &n)
 	return n, err == nil && n.ID != "" && n.Task != "" && n.Status != ""
 }
 
 // seqOf is the number of a message.
 func seqOf(m types.Message) int64 {
-	return int64(sentAt(m))<<12 | int64(crc32.ChecksumIEEE([]byte(value(m.MessageId)))&0xfff)
+	return int64(sentAt(m))<<12 | int64(crc32.ChecksumIEEE([]byte(aws.ToString(m.MessageId)))&0xfff)
 }
 
 // sentAt is when SQS took a message.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"golang.org/x/sync/errgroup"
@@ -56,9 +57,9 @@ func (s *sight) add(messages []types.Message) (anyNew, tooMany bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range messages {
-		id := value(m.MessageId)
+		id := aws.ToString(m.MessageId)
 		_, seen := s.held[id]
-		s.held[id] = value(m.ReceiptHandle) // the latest counts
+		s.held[id] = aws.ToString(m.ReceiptHandle) // the latest counts
 		anyNew = anyNew || !seen
 		if seen || s.fits != nil && !s.fits(m) {
 			continue
@@ -157,7 +158,7 @@ func (i *Inbox) release(ctx context.Context, b box, s *sight) {
 				return c.failure(ctx, err)
 			}
 			for _, f := range out.Failed {
-				if err := c.meaning(value(f.Code), value(f.Message)); !errors.Is(err, errGone) {
+				if err := c.meaning(aws.ToString(f.Code), aws.ToString(f.Message)); !errors.Is(err, errGone) {
 					return c.tell(err)
 				}
 			}

@@ -95,7 +95,7 @@ func TestWhatBecomesOfNoticesThatAreRefused(t *testing.T) {
 		shop     int    // how many are there
 		captured string // the reason of each, after what all have in common
 	}{
-		"throttled":     {refuse("RequestThrottled", false), telling + "SQS answered RequestThrottled: no", 1, ""},
+		"throttled":     {refuse("RequestThrottled", false), telling + "throttled, try again later (RequestThrottled): no", 1, ""},
 		"left out":      {refuse("", true), telling + "the answer leaves it out", 1, ""},
 		"lost request":  {fault("SendMessageBatch", errReset, nil), all("sending to queue shop: no answer from SQS: " + errReset.Error()), 0, ""},
 		"lost answer":   {fault("SendMessageBatch", nil, errReset), all("sending to queue shop: no answer from SQS: " + errReset.Error()), 2, ""},

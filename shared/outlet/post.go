@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
@@ -78,10 +79,10 @@ func (o *Outlet) send(ctx context.Context, name, address string, parcels []parce
 		}
 		answers := make(map[string]error, len(batch))
 		for _, s := range out.Successful {
-			answers[value(s.Id)] = nil
+			answers[aws.ToString(s.Id)] = nil
 		}
 		for _, f := range out.Failed {
-			answers[value(f.Id)] = c.tell(c.meaning(value(f.Code), value(f.Message)))
+			answers[aws.ToString(f.Id)] = c.tell(c.meaning(aws.ToString(f.Code), aws.ToString(f.Message)))
 		}
 		c.settle(batch, answers, c.tell(errNoAnswer), failed)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"triad/shared/store"
@@ -79,15 +80,15 @@ func wrap(r store.Rejected) (p parcel) {
 // unwrap is the rejected message in one of SQS. A message that Reject did not
 // send has no queue or reason, and the time at which it was sent.
 func unwrap(seq int64, m types.Message) store.Rejected {
-	attribute := func(name string) string { return value(m.MessageAttributes[name].StringValue) }
+	attribute := func(name string) string { return aws.ToString(m.MessageAttributes[name].StringValue) }
 	r := store.Rejected{
-		Seq: seq, Queue: attribute(attributeQueue), Body: []byte(value(m.Body)), Reason: attribute(attributeReason), At: sentAt(m),
+		Seq: seq, Queue: attribute(attributeQueue), Body: []byte(aws.ToString(m.Body)), Reason: attribute(attributeReason), At: sentAt(m),
 	}
 	switch attribute(attributeEncoding) {
 	case encodedEmpty:
 		r.Body = nil
 	case encodedBase64:
-		if body, err := base64.StdEncoding.DecodeString(value(m.Body)); err == nil {
+		if body, err := base64.StdEncoding.DecodeString(aws.ToString(m.Body)); err == nil {
 			r.Body = body
 		}
 	}

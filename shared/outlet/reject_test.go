@@ -111,7 +111,7 @@ func TestAMessageThatCanNotBeCapturedIsAnError(t *testing.T) {
 		r := inMemory()
 		r.cloud.refuse = only("", "RequestThrottled", false)
 		equal(t, "error", text(r.out.Reject(t.Context(), store.Rejected{Queue: "submissions", Body: []byte("x")})),
-			doing+"sending to queue rejected: SQS answered RequestThrottled: no")
+			doing+"sending to queue rejected: throttled, try again later (RequestThrottled): no")
 	})
 	t.Run("a lost answer, which captures it twice", func(t *testing.T) {
 		t.Parallel()

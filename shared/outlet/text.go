@@ -5,22 +5,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"triad/shared/queue/refusal"
 	"triad/shared/task"
 )
 
-// legal reports the characters of XML 1.0, which are those that SQS takes.
-func legal(r rune) bool {
-	switch {
-	case r < 0x20:
-		return r == '\t' || r == '\n' || r == '\r'
-	default:
-		return r != 0xFFFE && r != 0xFFFF // surrogates are no UTF-8
-	}
-}
-
 // isText reports that SQS carries a body as it is.
 func isText(body []byte) bool {
-	illegal := func(r rune) bool { return !legal(r) }
+	illegal := func(r rune) bool { return !refusal.Carries(r) }
 	return len(body) > 0 && utf8.Valid(body) && !strings.ContainsFunc(string(body), illegal)
 }
 
@@ -34,7 +25,7 @@ func legalJSON(body []byte) string {
 // end of one that is cut shows that.
 func clean(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
-		if !legal(r) {
+		if !refusal.Carries(r) {
 			return utf8.RuneError
 		}
 		return r

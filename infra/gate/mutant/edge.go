@@ -24,7 +24,7 @@ var ofEdges = []Mutant{
 	{Name: "trigger: a scheduled tick that failed is reported as done", Kind: Swallowed, File: "shared/trigger/ticks.go",
 		Before: `return nil, fmt.Errorf("a scheduled tick: %w", err)`, After: `_ = fmt.Errorf("a scheduled tick: %w", err)`, Test: Test{"shared/trigger", "^TestWhatATickComesTo$"}},
 	{Name: "outlet: what a batch says it failed to send is not read", Kind: Swallowed, File: "shared/outlet/post.go",
-		Before: "answers[value(f.Id)] = c.tell(c.meaning(value(f.Code), value(f.Message)))", After: "answers[value(f.Id)] = nil",
+		Before: "answers[aws.ToString(f.Id)] = c.tell(c.meaning(aws.ToString(f.Code), aws.ToString(f.Message)))", After: "answers[aws.ToString(f.Id)] = nil",
 		Test: Test{"shared/outlet", "^TestWhatBecomesOfNoticesThatAreRefused$"}},
 	{Name: "outlet: a notice that was not sent counts as told", Kind: Swallowed, File: "shared/outlet/notify.go",
 		Before: "errs = append(errs, fmt.Errorf(\"telling notice %s: %w\", n.ID, err))", After: "_ = errs",

@@ -15,7 +15,7 @@ var ofQueues = []Mutant{
 		Before: "queue.Message{Body: d.body, Group: d.group}", After: "queue.Message{Body: d.body}",
 		Test: Test{"shared/queue/memqueue", "^TestRedrivenMessagesKeepTheirGroup$"}},
 	{Name: "SQS: what a batch says it failed to send is not read", Kind: Swallowed, File: "shared/queue/sqsqueue/send.go",
-		Before: "answers[value(f.Id)] = q.meaning(sending, value(f.Code), value(f.Message))", After: "answers[value(f.Id)] = nil",
+		Before: "answers[aws.ToString(f.Id)] = q.meaning(sending, aws.ToString(f.Code), aws.ToString(f.Message))", After: "answers[aws.ToString(f.Id)] = nil",
 		Test: Test{"shared/queue/sqsqueue", "^TestEntriesThatSQSRefusesAreTold$"}},
 	{Name: "SQS: what an answer leaves out counts as sent", Kind: Swallowed, File: "shared/queue/sqsqueue/send.go",
 		Before: "if !answered {\n\t\t\terr = errNoAnswer", After: "if !answered {\n\t\t\terr = nil",

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/aws/smithy-go"
 
 	"triad/shared/queue"
+	"triad/shared/queue/refusal"
 )
 
 // action is what was done when it failed, as errors tell it.
@@ -58,7 +58,7 @@ func (q *Queue) failure(ctx context.Context, did action, err error) error {
 // meaning is what a code of SQS says to a caller, of a whole call or of one of
 // its entries.
 func (q *Queue) meaning(did action, code, text string) error {
-	switch kind(code, text) {
+	switch refusal.Kind(code, text) {
 	case "ReceiptHandleIsInvalid", "MessageNotInflight":
 		return errGone
 	case "MessageTooLong":
@@ -67,36 +67,7 @@ func (q *Queue) meaning(did action, code, text string) error {
 		return fmt.Errorf("SQS refused a character of the message, on every try: %s", text)
 	case "QueueDoesNotExist", "NonExistentQueue", "InvalidAddress":
 		return fmt.Errorf("there is no queue at %s: check the URL and its region, and that the stack is deployed", q.url)
-	case "AccessDenied", "KmsAccessDenied", "AuthorizationError":
-		return fmt.Errorf("access denied: the role needs %s on the queue, and the use of its key when it has one: %s", did.permission(), text)
-	case "InvalidSecurity", "UnrecognizedClient", "InvalidClientTokenId", "SignatureDoesNotMatch", "ExpiredToken", "MissingAuthenticationToken":
-		return fmt.Errorf("the credentials are not valid (%s): %s", code, text)
-	case "RequestThrottled", "Throttling", "ThrottledRequest", "TooManyRequests", "RequestLimitExceeded", "SlowDown", "KmsThrottled":
-		return fmt.Errorf("throttled, try again later (%s): %s", code, text)
-	case "OverLimit":
-		return fmt.Errorf("too many messages are in flight, delete some first: %s", text)
 	default:
-		return fmt.Errorf("SQS answered %s: %s", code, text)
+		return refusal.Meaning("SQS", did.permission(), code, text)
 	}
-}
-
-// kind is a code without what differs between protocols and stand-ins, such as
-// the prefix of AWS.SimpleQueueService.NonExistentQueue. Where the code only says
-// that a value is invalid, the text says which.
-func kind(code, text string) string {
-	code = strings.TrimSuffix(code[strings.LastIndexAny(code, ".#")+1:], "Exception")
-	if code != "InvalidParameterValue" && code != "InvalidAttributeValue" {
-		return code
-	}
-	for _, told := range []struct{ by, kind string }{
-		{"ReceiptHandle is invalid", "ReceiptHandleIsInvalid"},
-		{"must be shorter than", "MessageTooLong"},
-		{"MessageTooLong", "MessageTooLong"},
-		{"InvalidMessageContents", "InvalidMessageContents"},
-	} {
-		if strings.Contains(text, told.by) {
-			return told.kind
-		}
-	}
-	return code
 }

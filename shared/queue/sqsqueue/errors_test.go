@@ -18,8 +18,8 @@ func TestCallsThatSQSRefusesAreExplained(t *testing.T) {
 	cases := map[string]struct{ kind, want string }{
 		"missing queue":            {"QueueDoesNotExist", missing},
 		"missing queue, by prefix": {"AWS.SimpleQueueService.NonExistentQueue", missing},
-		"access denied":            {"AccessDeniedException", "sending to queue scheduler: access denied: the role needs sqs:SendMessage on the queue, and the use of its key when it has one: told"},
-		"key denied":               {"KmsAccessDenied", "sending to queue scheduler: access denied: the role needs sqs:SendMessage on the queue, and the use of its key when it has one: told"},
+		"access denied":            {"AccessDeniedException", "sending to queue scheduler: access denied: the role needs sqs:SendMessage on it, and the use of its key when it has one: told"},
+		"key denied":               {"KmsAccessDenied", "sending to queue scheduler: access denied: the role needs sqs:SendMessage on it, and the use of its key when it has one: told"},
 		"credentials":              {"ExpiredTokenException", "sending to queue scheduler: the credentials are not valid (ExpiredTokenException): told"},
 		"throttled":                {"ThrottlingException", "sending to queue scheduler: throttled, try again later (ThrottlingException): told"},
 		"key throttled":            {"KmsThrottled", "sending to queue scheduler: throttled, try again later (KmsThrottled): told"},
@@ -60,7 +60,7 @@ func TestErrorsNameWhatWasDone(t *testing.T) {
 		{counted, "counting messages of", "sqs:GetQueueAttributes"},
 	}
 	for _, c := range cases {
-		want := c.did + " queue requests: access denied: the role needs " + c.needs + " on the queue, and the use of its key when it has one: no"
+		want := c.did + " queue requests: access denied: the role needs " + c.needs + " on it, and the use of its key when it has one: no"
 		equal(t, "error", text(c.err), want)
 	}
 }

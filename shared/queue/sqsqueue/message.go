@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"triad/shared/queue"
+	"triad/shared/queue/refusal"
 )
 
 // maxGroup is how long the name of a group may be.
@@ -36,22 +37,12 @@ func checkText(body []byte) error {
 		if r == utf8.RuneError && size == 1 {
 			return fmt.Errorf("message body is not UTF-8 at byte %d: send text", at)
 		}
-		if !legal(r) {
+		if !refusal.Carries(r) {
 			return fmt.Errorf("message body has the character %U at byte %d, which SQS refuses: escape it as JSON does", r, at)
 		}
 		at += size
 	}
 	return nil
-}
-
-// legal reports the characters of XML 1.0, which are those that SQS takes.
-func legal(r rune) bool {
-	switch {
-	case r < 0x20:
-		return r == '\t' || r == '\n' || r == '\r'
-	default:
-		return r != 0xFFFE && r != 0xFFFF // surrogates are no UTF-8
-	}
 }
 
 // groupID is the group as SQS takes it: itself when it is printable ASCII

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -84,7 +85,7 @@ func (q *Queue) ask(ctx context.Context, max, wait int32) ([]queue.Delivery, err
 	}
 	ds := make([]queue.Delivery, 0, len(out.Messages))
 	for _, m := range out.Messages {
-		ds = append(ds, queue.Delivery{Body: []byte(value(m.Body)), Receives: receives(m), Receipt: value(m.ReceiptHandle)})
+		ds = append(ds, queue.Delivery{Body: []byte(aws.ToString(m.Body)), Receives: receives(m), Receipt: aws.ToString(m.ReceiptHandle)})
 	}
 	return ds, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -75,7 +76,7 @@ func batches(msgs []queue.Message, failed map[int]error) [][]int {
 }
 
 // sendBatch sends the messages of the numbers in batch, and puts the causes of
-// those that SQS refused into failed. After an error, none or all have been sent.
+// those that SQS refused into failed. After an error, some may have been sent.
 func (q *Queue) sendBatch(ctx context.Context, msgs []queue.Message, batch []int, failed map[int]error) error {
 	entries := make([]types.SendMessageBatchRequestEntry, len(batch))
 	for n, i := range batch {
@@ -87,10 +88,10 @@ func (q *Queue) sendBatch(ctx context.Context, msgs []queue.Message, batch []int
 	}
 	answers := make(map[string]error, len(batch))
 	for _, s := range out.Successful {
-		answers[value(s.Id)] = nil
+		answers[aws.ToString(s.Id)] = nil
 	}
 	for _, f := range out.Failed {
-		answers[value(f.Id)] = q.meaning(sending, value(f.Code), value(f.Message))
+		answers[aws.ToString(f.Id)] = q.meaning(sending, aws.ToString(f.Code), aws.ToString(f.Message))
 	}
 	for n, i := range batch {
 		err, answered := answers[*entries[n].Id]
@@ -113,12 +114,4 @@ func (q *Queue) entry(number int, m queue.Message) types.SendMessageBatchRequest
 		e.MessageGroupId = &group
 	}
 	return e
-}
-
-// value is what p points to, or nothing.
-func value(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
@@ -42,7 +43,7 @@ func (q *Queue) deleteBatch(ctx context.Context, receipts []string) error {
 	}
 	left, cause := len(receipts)-len(out.Successful)-len(out.Failed), errNoAnswer
 	for _, f := range out.Failed {
-		if err := q.meaning(deleting, value(f.Code), value(f.Message)); !errors.Is(err, errGone) {
+		if err := q.meaning(deleting, aws.ToString(f.Code), aws.ToString(f.Message)); !errors.Is(err, errGone) {
 			left, cause = left+1, err
 		}
 	}
