@@ -92,7 +92,9 @@ type Change struct {
 	// its own: else there is an error that is no sentinel, and nothing is written.
 	// CompleteBy is not below zero, and not zero while the task has not finished.
 	Task task.Task
-	// Locks are the steps touched, with the LockedBy that was read.
+	// Locks are the steps touched, with the LockedBy that was read. A step of Task
+	// that was not there before, which task.Decide never adds, must not be among
+	// them: a store need not see that it is new.
 	Locks []task.Lock
 	// Outputs are those new in Task; a store keeps the ones larger than
 	// task.InlineOutput in side records, in the same atomic write.

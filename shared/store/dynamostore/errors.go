@@ -86,10 +86,11 @@ func translateCode(err smithy.APIError, tables string) error {
 }
 
 // aboutSize reports the texts by which an item or a transaction is too large;
-// there is no code of its own for that.
+// there is no code of its own for that. That of an expression which is too large
+// is like them, but says nothing of what was to be stored.
 func aboutSize(message string) bool {
 	message = strings.ToLower(message)
-	return strings.Contains(message, "size") && (strings.Contains(message, "exceed") || strings.Contains(message, "maximum allowed"))
+	return !strings.Contains(message, "expression") && strings.Contains(message, "size") && (strings.Contains(message, "exceed") || strings.Contains(message, "maximum allowed"))
 }
 
 // translateReasons reads why a transaction was cancelled. A conflict of any item

@@ -235,6 +235,8 @@ func TestErrorsOfAWSBecomeOurs(t *testing.T) {
 		"missing table":        {&types.ResourceNotFoundException{Message: aws.String("no such")}, nil, config.Tasks},
 		"item too large":       {failure("ValidationException", "Item size has exceeded the maximum allowed size"), store.ErrTooLarge, ""},
 		"collection too big":   {&types.ItemCollectionSizeLimitExceededException{Message: aws.String("10 GB")}, store.ErrTooLarge, "10 GB"},
+		"an expression's size": {failure("ValidationException", "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size; expression size: 4815"), nil, "4815"},
+		"cancelled, the same":  {cancelled("ValidationError", "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size"), nil, "Invalid ConditionExpression"},
 		"invalid otherwise":    {failure("ValidationException", "Invalid expression"), nil, "Invalid expression"},
 		"internal error":       {failure("InternalServerError", "try again"), nil, "InternalServerError"},
 		"nothing from AWS":     {errLost, nil, "connection reset"},

@@ -159,6 +159,22 @@ var commitTests = map[string]func(*testing.T, Harness){
 		h.expect(t, first)
 	},
 
+	"a task of the most steps: one write may touch all of them, under any mix of locks": func(t *testing.T, h Harness) {
+		first := h.create(t, wide("op-1"))
+		all := next(first, "op-2", lockSteps(func(int) bool { return true }))
+		h.expect(t, h.commit(t, all, locksOf(first)...))
+		half := next(all, "op-3", lockSteps(func(i int) bool { return i%2 == 0 }))
+		h.expect(t, h.commit(t, half, locksOf(all)...))
+		for i := range half.Steps {
+			other := locksOf(half)
+			other[i].LockedBy += "'"
+			wantError(t, h.Store.Commit(t.Context(), store.Change{Task: next(half, "op-4", nil), Locks: other}), store.ErrConflict)
+		}
+		none := next(half, "op-4", lockSteps(func(int) bool { return false }))
+		h.expect(t, h.commit(t, none, locksOf(half)...))
+		h.expect(t, h.commit(t, next(none, "op-5", finished(task.Cancelled)), locksOf(none)...))
+	},
+
 	"it survives a restart, with its condition": func(t *testing.T, h Harness) {
 		first := h.create(t, order("order-1", "op-1"))
 		second := h.commit(t, claim(first, "op-2"), claimed...)
@@ -170,6 +186,36 @@ var commitTests = map[string]func(*testing.T, Harness){
 		wantError(t, h.Store.Commit(t.Context(), store.Change{Task: claim(first, "op-3")}), store.ErrConflict)
 		h.expect(t, h.commit(t, next(second, "op-3", nil), task.Lock{Step: "charge", LockedBy: "op-2"}))
 	},
+}
+
+// wide is a task of the most steps, none of them claimed, that op creates.
+func wide(op string) task.Task {
+	t := order("order-1", op)
+	t.Steps = nil
+	for i := range task.MaxSteps {
+		t.Steps = append(t.Steps, task.StepState{Name: "step-" + strconv.Itoa(i), State: task.Pending})
+	}
+	return t
+}
+
+// lockSteps claims the steps that it is to, and ends the others.
+func lockSteps(claimed func(i int) bool) func(*task.Task) {
+	return func(t *task.Task) {
+		for i := range t.Steps {
+			s := &t.Steps[i]
+			if s.State, s.LockedBy = task.Processed, ""; claimed(i) {
+				s.State, s.LockedBy = task.Processing, t.Op
+			}
+		}
+	}
+}
+
+// locksOf locks every step as it reads.
+func locksOf(t task.Task) (locks []task.Lock) {
+	for _, s := range t.Steps {
+		locks = append(locks, task.Lock{Step: s.Name, LockedBy: s.LockedBy})
+	}
+	return locks
 }
 
 // race commits the next version of current from many callers at once and
