@@ -123,8 +123,8 @@ type Store interface {
 	// ErrCursor.
 	Due(ctx context.Context, q DueQuery) (DuePage, error)
 	// List returns tasks for operators, without orders and large outputs. A task
-	// in Error that still owes something may be missing among those in Error.
-	// ErrUnsupported, ErrCursor.
+	// in Error that still owes something may be missing among those in Error. A
+	// damaged record ends nothing: see ListPage.Damaged. ErrUnsupported, ErrCursor.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
 }
 
@@ -160,7 +160,8 @@ type ListQuery struct {
 	Tenant   string
 	// Unfinished selects tasks that have not finished.
 	Unfinished bool
-	// Limit is the most tasks to return, 1 to 1,000; 0 counts as 100.
+	// Limit is the most tasks to return, damaged ones included, 1 to 1,000; 0 counts
+	// as 100.
 	Limit int
 	// Cursor is ListPage.Next of the page before, of the same filter.
 	Cursor string
@@ -169,7 +170,18 @@ type ListQuery struct {
 // ListPage is one page of tasks.
 type ListPage struct {
 	Tasks []task.Task
+	// Damaged are the tasks whose records can't be read, where the others have
+	// their place. A store that can't tell whether the query asks for one has it
+	// here all the same.
+	Damaged []Damaged
 	// Next continues after the last task; empty when there is no more. A page
 	// may have fewer tasks than asked for, or none, and still have a Next.
 	Next string
+}
+
+// Damaged is a task whose record can't be read.
+type Damaged struct {
+	ID task.ID
+	// Err wraps ErrDamaged and says what is wrong.
+	Err error
 }

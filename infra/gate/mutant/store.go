@@ -57,4 +57,10 @@ var ofStores = []Mutant{
 		Test: Test{"shared/store/dynamostore", "^TestAWriteThatTheSDKRepeatsAfterAnotherWriter$"}},
 	{Name: "DynamoDB: keys that a batch left out are not asked for again", Kind: Swallowed, File: "shared/store/dynamostore/list.go",
 		Before: "if keys = out.UnprocessedKeys[s.config.Tasks].Keys; len(keys) > 0 {", After: "if keys = nil; len(keys) > 0 {", Test: Test{"shared/store/dynamostore", "^TestUnprocessedKeysAreAskedForAgain$"}},
+	{Name: "DynamoDB: one task that moves in the index ends the list of all", Kind: Isolation, File: "shared/store/dynamostore/list.go",
+		Before: "if !asked[row.id] {", After: "if !asked[row.id] || len(rows) > 1 {", Test: Test{"shared/store/dynamostore", "^TestARowThatMovesComesOnce$"}},
+	{Name: "DynamoDB: a damaged record is left out of a list", Kind: Swallowed, File: "shared/store/dynamostore/list.go",
+		Before: "page.Damaged = append(page.Damaged, store.Damaged{ID: row.id, Err: err})", After: "", Test: conformsDynamo},
+	{Name: "SQLite: a damaged record is left out of a list", Kind: Swallowed, File: "shared/store/sqlitestore/list.go",
+		Before: "page.Damaged = append(page.Damaged, store.Damaged{ID: task.ID(l.id), Err: err})", After: "", Test: conformsSQLite},
 }

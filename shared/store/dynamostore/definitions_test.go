@@ -1,13 +1,10 @@
 package dynamostore_test
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"triad/shared/store"
@@ -71,14 +68,7 @@ func TestADamagedDefinitionIsToldAndNotReplaced(t *testing.T) {
 	if err := s.Define(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	_, err := client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-		TableName: &config.Tasks, Key: key("/definitions", "order@1"), UpdateExpression: aws.String("SET #source = :v"),
-		ExpressionAttributeNames:  map[string]string{"#source": "Source"},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":v": &types.AttributeValueMemberN{Value: "1"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set(t, client, config, key("/definitions", "order@1"), "Source", &types.AttributeValueMemberN{Value: "1"})
 	if err := s.Define(t.Context(), d); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("Define: got %v, want %v", err, store.ErrDamaged)
 	}

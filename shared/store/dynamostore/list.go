@@ -24,8 +24,9 @@ const (
 // List returns unfinished tasks by shard and CompleteBy, or failed ones by shard,
 // the latest first. To find few among many it reads up to 1,000 tasks a call, and
 // may return a page that is short, or even empty, with a cursor to go on from.
-// A task that moves in the index meanwhile may come twice, or not. Queries for
-// neither unfinished nor failed tasks are store.ErrUnsupported.
+// A task that moves in the index meanwhile may come twice, or not. One that is
+// damaged is told whatever its workflow and tenant. Queries for neither unfinished
+// nor failed tasks are store.ErrUnsupported.
 func (s *Store) List(ctx context.Context, q store.ListQuery) (store.ListPage, error) {
 	page, err := s.list(ctx, q)
 	if err != nil {
@@ -49,17 +50,20 @@ func (s *Store) list(ctx context.Context, q store.ListQuery) (page store.ListPag
 	if limit <= 0 {
 		limit = 100
 	}
-	for read := 0; len(page.Tasks) < limit && read < maxScan; {
-		rows, more, err := s.walk(ctx, from, math.MaxInt64, min(limit-len(page.Tasks), maxBatch))
+	for read := 0; len(page.Tasks)+len(page.Damaged) < limit && read < maxScan; {
+		// As many as a batch takes, whatever is left of the page: how many of them
+		// the query asks for is not known before.
+		rows, more, err := s.walk(ctx, from, math.MaxInt64, maxBatch)
 		if err != nil {
 			return page, err
 		}
-		if page.Tasks, err = s.collect(ctx, q, rows, page.Tasks); err != nil {
+		used, err := s.collect(ctx, q, rows, limit, &page)
+		if err != nil {
 			return page, err
 		}
-		read += len(rows)
-		if more {
-			from = rows[len(rows)-1]
+		read += used
+		if more || used < len(rows) {
+			from = rows[used-1]
 		} else if at++; at < len(partitions) {
 			from = place{partition: partitions[at]}
 		} else {
@@ -91,32 +95,50 @@ func (s *Store) partitions(q store.ListQuery) (names []string, err error) {
 
 func failed(partition string) bool { return strings.HasPrefix(partition, errorPrefix) }
 
-// collect loads the tasks of rows and appends those that q asks for, in the order
-// of rows. What the index says is a hint: tasks are judged as they are.
-func (s *Store) collect(ctx context.Context, q store.ListQuery, rows []place, tasks []task.Task) ([]task.Task, error) {
-	loaded, err := s.batch(ctx, rows)
+// collect loads the tasks of rows and adds those that q asks for to the page, in
+// the order of rows, until it has limit. It returns how many rows it came by. What
+// the index says is a hint: tasks are judged as they are, and damaged ones, which
+// can't be, are told.
+func (s *Store) collect(ctx context.Context, q store.ListQuery, rows []place, limit int, page *store.ListPage) (used int, err error) {
+	records, err := s.batch(ctx, rows)
 	if err != nil {
-		return tasks, err
+		return 0, err
 	}
 	for _, row := range rows {
-		t, found := loaded[row.id]
-		if found && matches(t, q) {
-			tasks = append(tasks, t)
+		if len(page.Tasks)+len(page.Damaged) == limit {
+			break
+		}
+		used++
+		m, found := records[row.id]
+		if !found {
+			continue
+		}
+		delete(records, row.id) // a row that moved comes once
+		t, _, err := decode(m)
+		switch {
+		case err != nil:
+			page.Damaged = append(page.Damaged, store.Damaged{ID: row.id, Err: err})
+		case matches(t, q):
+			page.Tasks = append(page.Tasks, t)
 		}
 	}
-	return tasks, nil
+	return used, nil
 }
 
-// batch loads the records of up to maxBatch rows; those gone meanwhile are left
-// out.
+// batch reads the records of up to maxBatch rows; those gone meanwhile are left
+// out. Of a task that moves the index may have the old row and the new one:
+// DynamoDB takes no key twice.
 //
 // Reads: task items by key, eventually consistent. Keys that DynamoDB did not
 // process are asked for again, after a pause, until the context ends.
-func (s *Store) batch(ctx context.Context, rows []place) (map[task.ID]task.Task, error) {
-	tasks := map[task.ID]task.Task{}
+func (s *Store) batch(ctx context.Context, rows []place) (map[task.ID]item, error) {
+	records, asked := map[task.ID]item{}, map[task.ID]bool{}
 	var keys []map[string]types.AttributeValue
 	for _, row := range rows {
-		keys = append(keys, taskKey(row.id))
+		if !asked[row.id] {
+			asked[row.id] = true
+			keys = append(keys, taskKey(row.id))
+		}
 	}
 	for wait := firstWait; len(keys) > 0; wait = min(2*wait, lastWait) {
 		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
@@ -126,11 +148,7 @@ func (s *Store) batch(ctx context.Context, rows []place) (map[task.ID]task.Task,
 			return nil, translate(ctx, err, s.config.Tasks)
 		}
 		for _, m := range out.Responses[s.config.Tasks] {
-			t, _, err := decode(m)
-			if err != nil {
-				return nil, fmt.Errorf("task %s: %w", (&reader{m: m}).text(attrID), err)
-			}
-			tasks[t.ID] = t
+			records[task.ID((&reader{m: m}).text(attrID))] = m
 		}
 		if keys = out.UnprocessedKeys[s.config.Tasks].Keys; len(keys) > 0 {
 			if err := pause(ctx, wait); err != nil {
@@ -138,7 +156,7 @@ func (s *Store) batch(ctx context.Context, rows []place) (map[task.ID]task.Task,
 			}
 		}
 	}
-	return tasks, nil
+	return records, nil
 }
 
 func matches(t task.Task, q store.ListQuery) bool {

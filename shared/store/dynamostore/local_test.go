@@ -8,10 +8,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"triad/infra/standin"
 	"triad/shared/store/dynamostore"
 	"triad/shared/store/storetest"
+	"triad/shared/task"
 )
 
 func TestConformance(t *testing.T) {
@@ -30,10 +32,15 @@ func conforms(t *testing.T, endpoint string) {
 		client := dialAt(endpoint, nil)
 		config := tablesOn(t, client)
 		s := dynamostore.New(client, config)
-		return storetest.Harness{Store: s, Definitions: s, Walker: dynamostore.NewWalker(client, config), Reopen: func(*testing.T) storetest.Harness {
+		h := storetest.Harness{Store: s, Definitions: s, Walker: dynamostore.NewWalker(client, config), Reopen: func(*testing.T) storetest.Harness {
 			s := dynamostore.New(dialAt(endpoint, nil), config)
 			return storetest.Harness{Store: s, Definitions: s}
 		}}
+		h.Damage = func(t *testing.T, id task.ID) storetest.Harness {
+			set(t, client, config, key(id, "task"), "Steps", &types.AttributeValueMemberS{Value: "x"})
+			return h
+		}
+		return h
 	})
 }
 

@@ -31,6 +31,24 @@ func key(id task.ID, part string) map[string]types.AttributeValue {
 	return m
 }
 
+// set changes an attribute, or a part of one, of an item of Tasks.
+func set(t *testing.T, client *dynamodb.Client, config dynamostore.Config, key map[string]types.AttributeValue, name string, v types.AttributeValue) {
+	t.Helper()
+	var path []string
+	names := map[string]string{}
+	for i, part := range strings.Split(name, ".") {
+		path = append(path, fmt.Sprint("#p", i))
+		names[path[i]] = part
+	}
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &config.Tasks, Key: key, UpdateExpression: aws.String("SET " + strings.Join(path, ".") + " = :v"),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: map[string]types.AttributeValue{":v": v},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestLoadMeetsATransactionHalfApplied: what one read missed, a snapshot has.
 func TestLoadMeetsATransactionHalfApplied(t *testing.T) {
 	t.Parallel()
@@ -66,19 +84,7 @@ func TestWhatIsMissingOrChangedIsDamaged(t *testing.T) {
 	t.Parallel()
 	set := func(name string, v types.AttributeValue) func(*testing.T, *dynamodb.Client, dynamostore.Config) {
 		return func(t *testing.T, client *dynamodb.Client, config dynamostore.Config) {
-			var path []string
-			names := map[string]string{}
-			for i, part := range strings.Split(name, ".") {
-				path = append(path, fmt.Sprint("#p", i))
-				names[path[i]] = part
-			}
-			_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-				TableName: &config.Tasks, Key: key("order-1", "task"), UpdateExpression: aws.String("SET " + strings.Join(path, ".") + " = :v"),
-				ExpressionAttributeNames: names, ExpressionAttributeValues: map[string]types.AttributeValue{":v": v},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			set(t, client, config, key("order-1", "task"), name, v)
 		}
 	}
 	remove := func(part string) func(*testing.T, *dynamodb.Client, dynamostore.Config) {
@@ -132,121 +138,6 @@ func TestStepsNeedNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestUnprocessedKeysAreAskedForAgain(t *testing.T) {
-	t.Parallel()
-	client, config := tables(t)
-	f := &faulty{Client: client}
-	s := dynamostore.New(f, config)
-	var want []task.ID
-	for i := range 7 {
-		v := everything(task.ID(fmt.Sprintf("order-%d", i)))
-		create(t, s, v)
-		want = append(want, v.ID)
-	}
-	calls := 0
-	f.batchGet = func(in *dynamodb.BatchGetItemInput) (left []map[string]types.AttributeValue) {
-		calls++
-		keys := in.RequestItems[config.Tasks].Keys
-		if len(keys) > 3 {
-			in.RequestItems[config.Tasks] = types.KeysAndAttributes{Keys: keys[:3]}
-			left = keys[3:]
-		}
-		return left
-	}
-	if got := listed(t, s, store.ListQuery{Unfinished: true}); !slices.Equal(got, want) || calls != 3 {
-		t.Errorf("got %v in %d calls, want %v in 3", got, calls, want)
-	}
-}
-
-// listed pages through a list and returns the ids, sorted.
-func listed(t *testing.T, s *dynamostore.Store, q store.ListQuery) (ids []task.ID) {
-	t.Helper()
-	for {
-		page, err := s.List(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range page.Tasks {
-			ids = append(ids, v.ID)
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			slices.Sort(ids)
-			return ids
-		}
-	}
-}
-
-// TestTheIndexIsAHint: rows of tasks that are gone, have ended or have moved.
-func TestTheIndexIsAHint(t *testing.T) {
-	t.Parallel()
-	client, config := tables(t)
-	var stale *dynamodb.QueryOutput
-	f := &faulty{Client: client}
-	s := dynamostore.New(f, config)
-	live, ended := everything("live"), everything("ended")
-	create(t, s, live)
-	create(t, s, ended)
-	create(t, s, everything("gone"))
-	f.query = func(out *dynamodb.QueryOutput) { stale = out }
-	before, err := s.Due(t.Context(), store.DueQuery{Shard: 3, Before: created * 2, Limit: 10})
-	if err != nil || len(before.Rows) != 3 {
-		t.Fatalf("got %v and error %v, want three rows", before, err)
-	}
-	ended = next(ended)
-	ended.State, ended.CompleteBy = task.Processed, 0
-	commit(t, s, ended)
-	if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &config.Tasks, Key: key("gone", "task")}); err != nil {
-		t.Fatal(err)
-	}
-	f.query = func(out *dynamodb.QueryOutput) {
-		if len(out.Items) > 0 {
-			out.Items = stale.Items
-		}
-	}
-	if got := listed(t, s, store.ListQuery{Unfinished: true}); !slices.Equal(got, []task.ID{"live"}) {
-		t.Errorf("got %v, want only the task that is unfinished", got)
-	}
-}
-
-func TestHeldAndFailedTasksHavePartitionsOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	client, config := tables(t)
-	s := dynamostore.New(client, config)
-	for id, change := range map[task.ID]func(*task.Task){
-		"live":        func(*task.Task) {},
-		"held":        func(v *task.Task) { v.Shard = task.HeldShard(3) },
-		"failed":      func(v *task.Task) { v.State, v.CompleteBy = task.Error, 0 },
-		"failed held": func(v *task.Task) { v.State, v.CompleteBy, v.Shard = task.Error, 0, task.HeldShard(3) },
-		"owing":       func(v *task.Task) { v.State = task.Error },
-	} {
-		v := everything(task.ID(strings.ReplaceAll(string(id), " ", "-")))
-		change(&v)
-		create(t, s, v)
-		wantTask(t, s, v)
-	}
-	due := func(shard int) (ids []task.ID) {
-		page, err := s.Due(t.Context(), store.DueQuery{Shard: shard, Before: created * 2, Limit: 10})
-		if err != nil || page.Next != "" {
-			t.Errorf("shard %d: next %q, error %v", shard, page.Next, err)
-		}
-		for _, row := range page.Rows {
-			ids = append(ids, row.ID)
-		}
-		slices.Sort(ids)
-		return ids
-	}
-	for name, test := range map[string]struct{ got, want []task.ID }{
-		"due":                     {due(3), []task.ID{"live", "owing"}},
-		"held":                    {due(task.HeldShard(3)), []task.ID{"held"}},
-		"unfinished":              {listed(t, s, store.ListQuery{Unfinished: true, Limit: 1}), []task.ID{"held", "live"}},
-		"failed, their alert out": {listed(t, s, store.ListQuery{State: task.Error, Limit: 1}), []task.ID{"failed", "failed-held"}},
-	} {
-		if !slices.Equal(test.got, test.want) {
-			t.Errorf("%s: got %v, want %v", name, test.got, test.want)
-		}
-	}
-}
-
 func TestCursorsOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	client, config := tables(t)
@@ -260,17 +151,6 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 	for _, cursor := range []string{"x", "16.1.order-1", "3.1.no id", "error-3.1.order-1"} {
 		if _, err := s.List(t.Context(), store.ListQuery{Unfinished: true, Cursor: cursor}); !errors.Is(err, store.ErrCursor) {
 			t.Errorf("List from %q: got %v, want %v", cursor, err, store.ErrCursor)
-		}
-	}
-}
-
-func TestQueriesThatWouldReadEverythingAreRefused(t *testing.T) {
-	t.Parallel()
-	client, config := tables(t)
-	s := dynamostore.New(client, config)
-	for _, q := range []store.ListQuery{{}, {State: task.Processed}, {Workflow: "order"}, {Tenant: "shop"}} {
-		if _, err := s.List(t.Context(), q); !errors.Is(err, store.ErrUnsupported) {
-			t.Errorf("List(%+v): got %v, want %v", q, err, store.ErrUnsupported)
 		}
 	}
 }

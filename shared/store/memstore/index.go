@@ -12,42 +12,44 @@ import (
 	"triad/shared/task"
 )
 
-// row is a task with its place in the order of creation.
+// row is a task with its place in the order of creation. It has an id only when
+// its record is damaged, as err says.
 type row struct {
 	seq  int64
 	task task.Task
+	err  error
 }
 
-// rows decodes all tasks that are wanted, in the order of creation.
-func (s *Store) rows(wanted func(task.Task) bool) ([]row, error) {
+// rows decodes all tasks that are wanted, in the order of creation. It can't be
+// asked of damaged ones, so these are among them.
+func (s *Store) rows(wanted func(task.Task) bool) []row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var rows []row
-	for _, k := range s.tasks {
+	for id, k := range s.tasks {
 		t, err := k.task()
 		if err != nil {
-			return nil, err
+			t.ID = id
 		}
-		if wanted(t) {
-			rows = append(rows, row{k.seq, t})
+		if err != nil || wanted(t) {
+			rows = append(rows, row{k.seq, t, err})
 		}
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.seq, b.seq) })
-	return rows, nil
+	return rows
 }
 
 // Due returns a page of a shard of the CompleteBy index. See store.Store. It
-// sees every commit that had returned.
+// sees every commit that had returned. The index is read off the records: a
+// damaged one is in no shard.
 func (s *Store) Due(ctx context.Context, q store.DueQuery) (page store.DuePage, err error) {
 	if err := ctx.Err(); err != nil {
 		return page, fmt.Errorf("reading what is due: %w", err)
 	}
-	rows, err := s.rows(func(t task.Task) bool {
+	rows := s.rows(func(t task.Task) bool {
 		return t.CompleteBy > 0 && t.Shard == q.Shard && t.CompleteBy <= q.Before
 	})
-	if err != nil {
-		return page, fmt.Errorf("reading what is due: %w", err)
-	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.err != nil })
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.task.CompleteBy, b.task.CompleteBy) })
 	var after [2]int64
 	if q.Cursor != "" {
@@ -76,10 +78,6 @@ func (s *Store) List(ctx context.Context, q store.ListQuery) (page store.ListPag
 	if err := ctx.Err(); err != nil {
 		return page, fmt.Errorf("listing tasks: %w", err)
 	}
-	rows, err := s.rows(func(t task.Task) bool { return matches(t, q) })
-	if err != nil {
-		return page, fmt.Errorf("listing tasks: %w", err)
-	}
 	var after int64
 	if q.Cursor != "" {
 		if after, err = strconv.ParseInt(q.Cursor, 10, 64); err != nil {
@@ -90,16 +88,19 @@ func (s *Store) List(ctx context.Context, q store.ListQuery) (page store.ListPag
 	if limit <= 0 {
 		limit = 100
 	}
-	for _, r := range rows {
+	for _, r := range s.rows(func(t task.Task) bool { return matches(t, q) }) {
 		if r.seq <= after {
 			continue
 		}
-		if len(page.Tasks) == limit {
+		if len(page.Tasks)+len(page.Damaged) == limit {
 			page.Next = strconv.FormatInt(after, 10)
 			break
 		}
-		page.Tasks = append(page.Tasks, r.task)
-		after = r.seq
+		if after = r.seq; r.err != nil {
+			page.Damaged = append(page.Damaged, store.Damaged{ID: r.task.ID, Err: r.err})
+		} else {
+			page.Tasks = append(page.Tasks, r.task)
+		}
 	}
 	return page, nil
 }

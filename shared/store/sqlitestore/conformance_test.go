@@ -1,11 +1,13 @@
 package sqlitestore_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
 	"triad/shared/store/sqlitestore"
 	"triad/shared/store/storetest"
+	"triad/shared/task"
 )
 
 func TestConformance(t *testing.T) {
@@ -26,13 +28,22 @@ func TestConformanceWithoutMemory(t *testing.T) {
 func harness(t *testing.T, path string, config sqlitestore.Config) storetest.Harness {
 	t.Helper()
 	s := open(t, path, config)
-	return storetest.Harness{Store: s, Ledger: s, Walker: s, KeepsTold: true, Reopen: func(t *testing.T) storetest.Harness {
+	h := storetest.Harness{Store: s, Ledger: s, Walker: s, KeepsTold: true, Reopen: func(t *testing.T) storetest.Harness {
 		t.Helper()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return harness(t, path, config)
 	}}
+	h.Damage = func(t *testing.T, id task.ID) storetest.Harness {
+		t.Helper()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, path, fmt.Sprintf("UPDATE tasks SET record = '{' WHERE id = '%s'", id))
+		return harness(t, path, config)
+	}
+	return h
 }
 
 func open(t *testing.T, path string, config sqlitestore.Config) *sqlitestore.Store {

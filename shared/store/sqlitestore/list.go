@@ -19,11 +19,11 @@ const maxScan = 5_000
 // The three walks of List. Each takes the cursor and a limit, and begins with
 // the columns that make the next cursor.
 const (
-	walkAll = `SELECT seq, 0, 0, state, workflow, tenant, record FROM tasks
+	walkAll = `SELECT seq, 0, 0, id, state, workflow, tenant, record FROM tasks
 		WHERE seq < ?1 ORDER BY seq DESC LIMIT ?4`
-	walkFailed = `SELECT seq, 0, 0, state, workflow, tenant, record FROM tasks
+	walkFailed = `SELECT seq, 0, 0, id, state, workflow, tenant, record FROM tasks
 		WHERE state = 'Error' AND seq < ?1 ORDER BY seq DESC LIMIT ?4`
-	walkUnfinished = `SELECT shard, due, seq, state, workflow, tenant, record FROM tasks
+	walkUnfinished = `SELECT shard, due, seq, id, state, workflow, tenant, record FROM tasks
 		WHERE due > 0 AND (shard, due, seq) > (?1, ?2, ?3) ORDER BY shard, due, seq LIMIT ?4`
 )
 
@@ -61,7 +61,7 @@ func (s *Store) list(ctx context.Context, q store.ListQuery) (page store.ListPag
 	var last place
 	for n := 1; rows.Next(); n++ {
 		// There is a row behind the last one: a full page goes on there.
-		if len(page.Tasks) == limit {
+		if len(page.Tasks)+len(page.Damaged) == limit {
 			page.Next = last.String()
 			return page, nil
 		}
@@ -70,11 +70,7 @@ func (s *Store) list(ctx context.Context, q store.ListQuery) (page store.ListPag
 			return page, err
 		}
 		if last = row.place; row.matches(q) {
-			t, _, err := record.Decode([]byte(row.record))
-			if err != nil {
-				return page, err
-			}
-			page.Tasks = append(page.Tasks, t)
+			row.decode(&page)
 		}
 		if n == maxScan {
 			page.Next = last.String()
@@ -96,12 +92,12 @@ func walkOf(q store.ListQuery) (walk string, start place) {
 
 // listed is a row of a walk.
 type listed struct {
-	place                           place
-	state, workflow, tenant, record string
+	place                               place
+	id, state, workflow, tenant, record string
 }
 
 func (l *listed) scan(rows *sql.Rows) error {
-	return rows.Scan(&l.place[0], &l.place[1], &l.place[2], &l.state, &l.workflow, &l.tenant, &l.record)
+	return rows.Scan(&l.place[0], &l.place[1], &l.place[2], &l.id, &l.state, &l.workflow, &l.tenant, &l.record)
 }
 
 func (l *listed) matches(q store.ListQuery) bool {
@@ -110,6 +106,19 @@ func (l *listed) matches(q store.ListQuery) bool {
 		(q.Workflow == "" || l.workflow == q.Workflow || name == q.Workflow) &&
 		(q.Tenant == "" || l.tenant == q.Tenant) &&
 		(!q.Unfinished || !task.State(l.state).Finished())
+}
+
+// decode adds the task to the page, or among those that are damaged.
+func (l *listed) decode(page *store.ListPage) {
+	t, _, err := record.Decode([]byte(l.record))
+	if err == nil && string(t.ID) != l.id {
+		err = fmt.Errorf("%w: its record is that of task %s", store.ErrDamaged, t.ID)
+	}
+	if err != nil {
+		page.Damaged = append(page.Damaged, store.Damaged{ID: task.ID(l.id), Err: err})
+		return
+	}
+	page.Tasks = append(page.Tasks, t)
 }
 
 func (p place) String() string {

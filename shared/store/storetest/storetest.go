@@ -40,6 +40,9 @@ type Harness struct {
 	// Reopen closes the store and opens it again; the result has what was
 	// there. It is nil when the store isn't durable.
 	Reopen func(t *testing.T) Harness
+	// Damage makes the record of a task unreadable, but not its place in the index;
+	// the result has what was there. It is nil when no test can do that.
+	Damage func(t *testing.T, id task.ID) Harness
 	// Settle waits, within a bound, until Due and List have caught up with the
 	// commits that returned; nil when they always have.
 	Settle func()
@@ -60,10 +63,16 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"due": dueTests, "list": listTests,
 		"definitions": definitionTests, "ledger": ledgerTests, "told": toldTests,
 	}
-	if open(t).Walker != nil {
+	able := open(t)
+	if able.Walker != nil {
 		groups["walk"] = walkTests
 	} else {
 		t.Log("not tried: this store declares no walker")
+	}
+	if able.Damage != nil {
+		groups["damage"] = damageTests
+	} else {
+		t.Log("not tried: nothing in this store can be damaged")
 	}
 	for group, tests := range groups {
 		t.Run(group, func(t *testing.T) {
