@@ -103,7 +103,9 @@ type Step struct {
 // more.
 type TaskPage struct {
 	Tasks []Summary `json:"tasks"`
-	Next  string    `json:"next,omitempty"`
+	// Damaged are tasks whose records can't be read.
+	Damaged []task.ID `json:"damaged,omitempty"`
+	Next    string    `json:"next,omitempty"`
 }
 
 // Workflow is a definition on offer.

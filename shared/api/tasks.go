@@ -38,7 +38,8 @@ func (s *server) listTasks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, TaskPage{Tasks: each(page.Tasks, summaryOf), Next: page.Next})
+	damaged := each(page.Damaged, func(d store.Damaged) task.ID { return d.ID })
+	writeJSON(w, http.StatusOK, TaskPage{Tasks: each(page.Tasks, summaryOf), Damaged: damaged, Next: page.Next})
 	return nil
 }
 

@@ -100,6 +100,10 @@ func TestEachDamageIsFound(t *testing.T) {
 			func(d *deployment) { d.damage("UPDATE tasks SET record = '{' WHERE id = 'done'") },
 			map[doctor.Name]string{doctor.Records: "done: stored data is damaged"},
 		},
+		"a record in Error can't be read": {
+			func(d *deployment) { d.damage("UPDATE tasks SET record = '{' WHERE id = 'failed'") },
+			map[doctor.Name]string{doctor.Records: "failed: stored data is damaged"},
+		},
 		"an order is missing": {
 			func(d *deployment) {
 				d.damage("DELETE FROM orders WHERE seq = (SELECT seq FROM tasks WHERE id = 'live')")

@@ -25,7 +25,10 @@ func (e *exam) inError(ctx context.Context) {
 		for _, t := range page.Tasks {
 			e.look(t)
 		}
-		if left -= len(page.Tasks); page.Next == "" {
+		for _, d := range page.Damaged {
+			e.unreadable(d.ID, d.Err)
+		}
+		if left -= len(page.Tasks) + len(page.Damaged); page.Next == "" {
 			return
 		}
 		if left <= 0 {

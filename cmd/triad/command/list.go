@@ -68,6 +68,9 @@ func (c *ListCommand) Run(ctx context.Context, env *Env, g *Globals) error {
 }
 
 func (c *ListCommand) page(env *Env, g *Globals, page api.TaskPage, first bool) error {
+	for _, id := range page.Damaged {
+		env.note("the record of task %s is damaged and can't be listed: triad doctor says what is wrong", id)
+	}
 	switch {
 	case g.JSON && !c.All:
 		return env.document(page)
@@ -78,7 +81,7 @@ func (c *ListCommand) page(env *Env, g *Globals, page api.TaskPage, first bool) 
 			}
 		}
 		return nil
-	case len(page.Tasks) == 0 && first && page.Next == "":
+	case len(page.Tasks) == 0 && len(page.Damaged) == 0 && first && page.Next == "":
 		env.note("there are no such tasks")
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"triad/shared/api"
+	"triad/shared/store"
 )
 
 // submitted is a program whose deployment has run these submissions as far as
@@ -85,6 +86,28 @@ func TestTasksAreListed(t *testing.T) {
 	}
 	p.wants(p.run("list", "--tenant", "nobody"), 0, nil, []string{"there are no such tasks"})
 	p.wants(p.run("list", "--state", "Done"), 1, nil, []string{"the states are"})
+}
+
+// halfDamaged is a store with one damaged record beside those that it has.
+type halfDamaged struct{ api.Tasks }
+
+func (h halfDamaged) List(ctx context.Context, q store.ListQuery) (store.ListPage, error) {
+	page, err := h.Tasks.List(ctx, q)
+	page.Damaged = []store.Damaged{{ID: "broken-1", Err: store.ErrDamaged}}
+	return page, err
+}
+
+func TestADamagedRecordIsNamedBesideTheList(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, func(config *api.Config) { config.Store = halfDamaged{config.Store} })
+	p.stdin = order("good", "{}")
+	p.must("submit", "-")
+	const note = "triad: the record of task broken-1 is damaged"
+	p.wants(p.run("list"), 0, []string{"good  order@1"}, []string{note, "triad doctor"})
+	p.wants(p.run("list", "--json"), 0, []string{`"damaged": [`, `"broken-1"`, `"id": "good"`}, []string{note})
+	if r := p.run("list", "--tenant", "nobody"); strings.Contains(r.errOut, "no such tasks") {
+		t.Errorf("of a list of which a task can't be read it says %s", r.errOut)
+	}
 }
 
 func TestVerbsAreAskedOfEveryTask(t *testing.T) {
