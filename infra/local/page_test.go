@@ -1,12 +1,32 @@
 package main_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+
+	"triad/shared/task"
+	"triad/shared/workflow"
+	"triad/workflows"
 )
+
+// page is docs/deploy.md: what is done on this machine, and in an account.
+func page(t *testing.T) (here, account string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/deploy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, account, found := strings.Cut(string(text), "\n## In your account")
+	account, _, ends := strings.Cut(account, "\n## ")
+	if !found || !ends {
+		t.Fatal("the page has no part that begins with: ## In your account, and ends before another")
+	}
+	return here, account
+}
 
 // TestThePageWorksAsWritten does what docs/deploy.md tells a newcomer to do on
 // their machine, word for word, and looks for what it promises: the words of each
@@ -15,14 +35,7 @@ func TestThePageWorksAsWritten(t *testing.T) {
 	if !*deployed {
 		t.Skip("LEFT OUT: docs/deploy.md, followed word for word: run `make local-test`")
 	}
-	page, err := os.ReadFile("../../docs/deploy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, _, found := strings.Cut(string(page), "\n## In your account")
-	if !found {
-		t.Fatal("the page has no part that begins with: ## In your account")
-	}
+	here, _ := page(t)
 	const mark = "=== block ends ==="
 	var script strings.Builder
 	var promised [][]string
@@ -58,5 +71,38 @@ func TestThePageWorksAsWritten(t *testing.T) {
 	}
 	if len(promised) < 4 {
 		t.Errorf("the page has %d blocks of commands for this machine: too few to be true", len(promised))
+	}
+}
+
+// TestWhatThePageSendsToAnAccountIsAccepted: a new stack has no response queues,
+// so what its page sends names none; the workflow takes it; and the page looks at
+// the task that it made.
+func TestWhatThePageSendsToAnAccountIsAccepted(t *testing.T) {
+	t.Parallel()
+	_, account := page(t)
+	for _, file := range regexp.MustCompile("(?:file://|submit )(events/[^\\s`]+)").FindAllStringSubmatch(account, -1) {
+		if text, err := os.ReadFile("../../" + file[1]); err != nil || strings.Contains(string(text), `"responseQueue"`) {
+			t.Errorf("the page sends %s, which names a response queue (%v)", file[1], err)
+		}
+	}
+	order, err := workflow.ParseFS(workflows.FS, "order.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := regexp.MustCompile("(?s)--message-body '(.*?)'").FindAllStringSubmatch(account, -1)
+	for _, body := range sent {
+		var sub task.Submission
+		if err := json.Unmarshal([]byte(body[1]), &sub); err != nil {
+			t.Fatalf("the page sends %s: %v", body[1], err)
+		}
+		if err := order.CheckOrder(sub.Order); err != nil || sub.Workflow != order.Name || sub.ResponseQueue != "" {
+			t.Errorf("the page sends %+v, which a new stack rejects (%v)", sub, err)
+		}
+		if !strings.Contains(account, "watch "+string(sub.ID)+"\n") {
+			t.Errorf("the page sends %s and does not watch it", sub.ID)
+		}
+	}
+	if len(sent) == 0 {
+		t.Error("the page sends nothing")
 	}
 }
