@@ -28,6 +28,7 @@ const (
 	tablesFile = "infra/tables.yaml"
 	rolesFile  = "infra/roles.yaml"
 	alarmsFile = "infra/alarms.yaml"
+	boardFile  = "infra/dashboard.yaml"
 )
 
 // load reads template.yaml and all of infra.

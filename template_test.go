@@ -32,6 +32,7 @@ func rulesOf(t *testing.T) map[string]rule {
 		"tables are those of the code, and protected":                    tablesAreThose(created(t)),
 		"queues are encrypted":                                           encrypted,
 		"what can stop has an alarm":                                     alarms,
+		"the dashboard shows every queue and function":                   dashboard,
 		"what is referred to exists":                                     references,
 		"tools and stand-ins can work with it":                           portable,
 		"no role may do more than was thought of":                        exact,
@@ -189,6 +190,12 @@ var mutations = map[string][]struct {
 		{alarmsFile, "Resources/IndexWrites", drop{}},
 		{alarmsFile, "Resources/Overdue/Properties/Metrics", "m1 - m2"},
 		{rootFile, "Resources/Alarms/Properties/Parameters/AlertsTopic", "arn:aws:sns:another"},
+	},
+	"the dashboard shows every queue and function": {
+		{rootFile, "Resources/AnotherQueue", object{"Type": "AWS::CloudFormation::Stack", "Properties": object{"TemplateURL": queueFile,
+			"Parameters": object{"Name": object{"Fn::Sub": "${AWS::StackName}-agent-another"}}}}},
+		{rootFile, "Resources/PaymentAgentFunction/Properties/FunctionName", object{"Fn::Sub": "${AWS::StackName}-agents-another"}},
+		{boardFile, "Resources/Dashboard/Properties/DashboardBody/Fn::Sub", `{"widgets": []}`},
 	},
 	"what is referred to exists": {
 		{rootFile, "Resources/Tables", drop{}},
