@@ -148,6 +148,7 @@ func alarms(ts templates) (f faults) {
 	want := []string{
 		"ApproximateNumberOfMessagesVisible Dead.QueueName", "ApproximateAgeOfOldestMessage Queue.QueueName",
 		"ApproximateNumberOfMessagesVisible Queue.QueueName", "Sweeps Stack supervisor", "OverdueSeconds Stack supervisor",
+		"DoctorFindings Stack supervisor",
 		"WriteThrottleEvents Tasks", "ReadThrottleEvents Tasks", "WriteThrottleEvents Tasks CompleteBy", "WriteThrottleEvents Orders",
 	}
 	for _, fn := range ts.functions() {
@@ -161,6 +162,7 @@ func alarms(ts templates) (f faults) {
 		}
 	}
 	f.is(alarmsFile, ts[alarmsFile], "breaching", "Resources", "SupervisorHeartbeat", "Properties", "TreatMissingData")
+	f.is(alarmsFile, ts[alarmsFile], "ignore", "Resources", "Doctor", "Properties", "TreatMissingData")
 	for _, file := range []string{queueFile, rejectFile, alarmsFile} {
 		for id, p := range ts.stacks(file) {
 			f.is(id, p, "Alerts", "AlertsTopic", "Ref")

@@ -184,6 +184,8 @@ var mutations = map[string][]struct {
 		{queueFile, "Resources/OldestMessage/Properties/AlarmActions", drop{}},
 		{rejectFile, "Resources/Messages", drop{}},
 		{alarmsFile, "Resources/SupervisorHeartbeat/Properties/TreatMissingData", "notBreaching"},
+		{alarmsFile, "Resources/Doctor/Properties/TreatMissingData", "notBreaching"},
+		{alarmsFile, "Resources/Doctor", drop{}},
 		{alarmsFile, "Resources/Overdue", drop{}},
 		{alarmsFile, "Resources/SchedulerRecursion", drop{}},
 		{alarmsFile, "Resources/PaymentAgentThrottles/Properties/MetricName", "Errors"},
