@@ -1,22 +1,25 @@
 #!/bin/sh
 # Deletes the stack STACK, after it has said what stays and asked, but with YES=1.
+# Its region is the one that samconfig.toml has, or that the aws command finds.
 # `make delete` calls it.
 set -eu
 : "${STACK:?}" "${AWS:?}"
+. "$(dirname "$0")/samconfig.sh"
 
-# The aws of pip does not look at AWS_ENDPOINT_URL for every service.
-cloudformation() { "$AWS" ${AWS_ENDPOINT_URL:+--endpoint-url "$AWS_ENDPOINT_URL"} cloudformation "$@" --stack-name "$STACK"; }
-told() { cloudformation describe-stacks --output text --query "Stacks[0].$1"; }
-
+stack=$(told StackId)
 protected=$(told "Parameters[?ParameterKey=='Protect'].ParameterValue")
 tables=$(told "Outputs[?OutputKey=='TasksTable' || OutputKey=='OrdersTable'].OutputValue" | tr '\t' ' ')
+case "$tables" in
+'' | None) tables="it was not deployed to its end, and has not told their names, which begin with $STACK-Tables-" ;;
+esac
 
-echo "Stack $STACK: its queues, with what is in them, and its functions, roles, alarms and logs are deleted."
+echo "Stack $stack: its queues, with what is in them, and its functions, roles, alarms and logs are deleted."
 if [ "$protected" = false ]; then
   echo "Its tables are deleted too, with every task and order: $tables"
 else
   echo "Its tables stay, with deletion protection, and cost what their storage costs: $tables"
-  echo "A new stack of the same name gets new tables. To delete these as well, first deploy with the parameter Protect=false."
+  echo "A new stack of the same name gets new tables. To delete these as well, first set Protect to false in the parameter_overrides" \
+    "of samconfig.toml and deploy again. docs/deploy.md says how to delete tables without a stack."
 fi
 echo "Response queues and the bucket with the functions' code are not part of the stack, and stay."
 
@@ -28,6 +31,6 @@ if [ "${YES:-}" != 1 ]; then
     exit 1
   fi
 fi
-cloudformation delete-stack
-cloudformation wait stack-delete-complete
+aws cloudformation delete-stack --stack-name "$STACK"
+aws cloudformation wait stack-delete-complete --stack-name "$STACK"
 echo "Stack $STACK is deleted."
