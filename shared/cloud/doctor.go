@@ -7,6 +7,7 @@ import (
 
 	"triad/shared/doctor"
 	"triad/shared/store/dynamostore"
+	"triad/shared/store/record"
 	"triad/shared/task"
 )
 
@@ -25,7 +26,7 @@ func (c *Cloud) Doctor(b doctor.Bounds) doctor.Config {
 	return doctor.Config{
 		Store: c.Store, Workflows: c.Offers, Agents: c.Settings.Agents, Shards: c.Settings.Shards,
 		Size:    func(t task.Task) (int, error) { return dynamostore.Size(t, c.Settings.Keep) },
-		MaxSize: dynamostore.MaxSize, Lag: 2 * time.Second, Bounds: b,
+		MaxSize: record.MaxSize, Lag: 2 * time.Second, Bounds: b,
 	}
 }
 

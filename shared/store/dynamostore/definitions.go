@@ -19,8 +19,9 @@ import (
 // version. No task has such an id. They are in no index and never expire.
 const definitionsKey = "/definitions"
 
-// MaxSize is the most bytes that DynamoDB takes in one item; see Size.
-const MaxSize = 400 << 10
+// maxItem is the most bytes that DynamoDB takes in one item, as Size counts them.
+// Only definitions may have as many: a record has record.MaxSize at most.
+const maxItem = 400 << 10
 
 // definitionItem is the item of a definition; its sort key is name@version.
 func definitionItem(d store.Definition) item {
@@ -54,7 +55,7 @@ func (s *Store) Define(ctx context.Context, d store.Definition) error {
 
 func (s *Store) define(ctx context.Context, d store.Definition) error {
 	m := definitionItem(d)
-	if n := size(m); n > MaxSize {
+	if n := size(m); n > maxItem {
 		return fmt.Errorf("%w: it has %d bytes", store.ErrTooLarge, n)
 	}
 	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{

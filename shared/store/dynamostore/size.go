@@ -10,8 +10,8 @@ import (
 )
 
 // Size is how many bytes DynamoDB counts for the task's item in a store with
-// this Config.Keep: a write is billed by each 1,024 of them begun. Side items and
-// the order are not in it.
+// this Config.Keep: a write is billed by each 1,024 of them begun, and one of more
+// than record.MaxSize is refused. Side items and the order are not in it.
 func Size(t task.Task, keep time.Duration) (int, error) {
 	m, err := taskItem(t, keep)
 	return size(m), err
