@@ -112,16 +112,17 @@ func (c *Catalog) keep(ctx context.Context, ledger Ledger) ([]store.Definition, 
 	if err != nil {
 		return nil, fmt.Errorf("reading the stored workflows: %w", err)
 	}
-	sources := map[string][]byte{}
+	kept := map[string]store.Definition{}
 	for _, s := range stored {
-		sources[task.Ref(s.Name, s.Version)] = s.Source
+		kept[task.Ref(s.Name, s.Version)] = s
 	}
 	for _, d := range c.Definitions() {
-		source, found := sources[d.Ref()]
+		s, found := kept[d.Ref()]
 		switch {
 		case !found: // if another process stores it just now, Define compares
 			err = ledger.Define(ctx, store.Definition{Name: d.Name, Version: d.Version, Source: d.Bundle()})
-		case !bytes.Equal(source, d.Bundle()):
+		case s.Err != nil: // learn tells of it; ours is what there is of it
+		case !bytes.Equal(s.Source, d.Bundle()):
 			err = store.ErrDefined
 		}
 		if errors.Is(err, store.ErrDefined) {
@@ -140,10 +141,10 @@ func (c *Catalog) learn(stored []store.Definition) error {
 	var faults []error
 	for _, s := range stored {
 		ref := task.Ref(s.Name, s.Version)
-		if _, found, _ := c.known(s.Name, s.Version); found {
+		if _, found, _ := c.known(s.Name, s.Version); found && s.Err == nil {
 			continue
 		}
-		d, err := workflow.ParseBundle(s.Source)
+		d, err := parse(s)
 		if err != nil {
 			err = fmt.Errorf("reading the stored workflow %s: %w", ref, err)
 			c.mu.Lock()
@@ -155,6 +156,14 @@ func (c *Catalog) learn(stored []store.Definition) error {
 		c.add(d)
 	}
 	return errors.Join(faults...)
+}
+
+// parse reads a stored definition.
+func parse(s store.Definition) (workflow.Definition, error) {
+	if s.Err != nil {
+		return workflow.Definition{}, s.Err
+	}
+	return workflow.ParseBundle(s.Source)
 }
 
 func (c *Catalog) add(d workflow.Definition) {

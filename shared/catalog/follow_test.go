@@ -258,6 +258,28 @@ func TestAStoredDefinitionThatCannotBeUsedHidesNoOther(t *testing.T) {
 	})
 }
 
+// TestADamagedDefinitionStopsNoProcess: a build that has it offers its own, and
+// keeps the rest. Others are told when they ask for it, and who keeps it, at once.
+func TestADamagedDefinitionStopsNoProcess(t *testing.T) {
+	t.Parallel()
+	ledger := broken{Store: memstore.New(), stored: []store.Definition{
+		{Name: "parcel", Version: 1, Source: definition(t, "1").Bundle()}, {Name: "parcel", Version: 2, Err: store.ErrDamaged},
+	}}
+	for name, c := range map[string]*catalog.Catalog{
+		"without it": follow(t, ledger), "with it": follow(t, ledger, definition(t, "2"), definition(t, "3")),
+	} {
+		if _, err := c.Workflow("parcel@1"); err != nil {
+			t.Errorf("%s: the sound one: %v", name, err)
+		}
+		if _, err := c.Workflow("parcel@2"); (name == "with it") != (err == nil) || err != nil && !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: the damaged one: got error %v", name, err)
+		}
+	}
+	if err := catalog.New(definition(t, "2")).Keep(t.Context(), ledger); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "parcel@2") {
+		t.Errorf("Keep: got %v, want %v", err, store.ErrDamaged)
+	}
+}
+
 func TestFollowFailsLikeKeep(t *testing.T) {
 	t.Parallel()
 	ledger := newCounted()

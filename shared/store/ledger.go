@@ -19,7 +19,8 @@ type Ledger interface {
 	// source again is a success; with another source it is ErrDefined, and
 	// nothing changes.
 	Define(ctx context.Context, d Definition) error
-	// Definitions returns all of them, by name, then version.
+	// Definitions returns all of them, by name, then version, also those that can't
+	// be read: see Definition.Err.
 	Definitions(ctx context.Context) ([]Definition, error)
 	// Reject captures a message that can't be processed.
 	Reject(ctx context.Context, r Rejected) error
@@ -47,6 +48,9 @@ type Definition struct {
 	Name    string `json:"name"`
 	Version int    `json:"version"`
 	Source  []byte `json:"source"`
+	// Err is set in what Definitions returns of one that is there and can't be
+	// read: it wraps ErrDamaged, and Source is empty.
+	Err error `json:"-"`
 }
 
 // Rejected is a message that could not be processed, with its original bytes.

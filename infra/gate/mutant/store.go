@@ -61,6 +61,9 @@ var ofStores = []Mutant{
 		Before: "if !asked[row.id] {", After: "if !asked[row.id] || len(rows) > 1 {", Test: Test{"shared/store/dynamostore", "^TestARowThatMovesComesOnce$"}},
 	{Name: "DynamoDB: a damaged record is left out of a list", Kind: Swallowed, File: "shared/store/dynamostore/list.go",
 		Before: "page.Damaged = append(page.Damaged, store.Damaged{ID: row.id, Err: err})", After: "", Test: conformsDynamo},
+	{Name: "DynamoDB: a damaged definition hides all others", Kind: Isolation, File: "shared/store/dynamostore/definitions.go",
+		Before: "all = append(all, definitionOf(m))\n\t\treturn nil", After: "d := definitionOf(m)\n\t\tall = append(all, d)\n\t\treturn d.Err",
+		Test: Test{"shared/store/dynamostore", "^TestADamagedDefinitionIsToldAndNotReplaced$"}},
 	{Name: "SQLite: a damaged record is left out of a list", Kind: Swallowed, File: "shared/store/sqlitestore/list.go",
 		Before: "page.Damaged = append(page.Damaged, store.Damaged{ID: task.ID(l.id), Err: err})", After: "", Test: conformsSQLite},
 }

@@ -32,10 +32,20 @@ func definitionItem(d store.Definition) item {
 	return m
 }
 
-func definitionOf(m item) (store.Definition, error) {
+// definitionOf reads the item of a definition. One that is damaged is known by its
+// sort key, which DynamoDB keeps a text.
+func definitionOf(m item) store.Definition {
 	r := reader{m: m}
 	d := store.Definition{Name: r.text(attrWorkflow), Version: int(r.number(attrVersion)), Source: r.content(attrSource)}
-	return d, r.err
+	if r.err == nil {
+		return d
+	}
+	part := r.text(attrPart)
+	name, version, err := task.SplitRef(part)
+	if err != nil {
+		name = part
+	}
+	return store.Definition{Name: name, Version: version, Err: r.err}
 }
 
 // Define stores a definition with the tasks. The same name and version with the
@@ -68,23 +78,22 @@ func (s *Store) define(ctx context.Context, d store.Definition) error {
 	if err = translate(ctx, err, s.config.Tasks); !errors.As(err, &no) {
 		return err
 	}
-	stored, err := definitionOf(no.parts[0].old)
-	if err == nil && !bytes.Equal(stored.Source, d.Source) {
+	stored := definitionOf(no.parts[0].old)
+	if stored.Err == nil && !bytes.Equal(stored.Source, d.Source) {
 		return store.ErrDefined
 	}
-	return err
+	return stored.Err
 }
 
 // Definitions returns all definitions, by name, then version. One whose Define
-// has returned is among them.
+// has returned is among them, and one that is damaged, with its Err.
 //
 // Reads: one partition of Tasks, strongly.
 func (s *Store) Definitions(ctx context.Context) ([]store.Definition, error) {
 	var all []store.Definition
 	err := s.partitionOf(ctx, definitionsKey, func(m item) error {
-		d, err := definitionOf(m)
-		all = append(all, d)
-		return err
+		all = append(all, definitionOf(m))
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing definitions: %w", err)

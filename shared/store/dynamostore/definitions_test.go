@@ -72,7 +72,21 @@ func TestADamagedDefinitionIsToldAndNotReplaced(t *testing.T) {
 	if err := s.Define(t.Context(), d); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("Define: got %v, want %v", err, store.ErrDamaged)
 	}
-	if _, err := s.Definitions(t.Context()); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("Definitions: got %v, want %v", err, store.ErrDamaged)
+	// The others are found all the same, and whose version is damaged is known.
+	for _, version := range []int{2, 10} {
+		if err := s.Define(t.Context(), store.Definition{Name: "order", Version: version, Source: []byte("a")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(t, client, config, key("/definitions", "order@2"), "Version", &types.AttributeValueMemberS{Value: "x"})
+	all, err := s.Definitions(t.Context())
+	if err != nil || len(all) != 3 {
+		t.Fatalf("Definitions: got %v and error %v, want three", all, err)
+	}
+	for i, version := range []int{1, 2, 10} {
+		d, damaged := all[i], version != 10
+		if d.Name != "order" || d.Version != version || errors.Is(d.Err, store.ErrDamaged) != damaged || (len(d.Source) == 0) != damaged {
+			t.Errorf("order@%d: got %+v", version, d)
+		}
 	}
 }
