@@ -85,14 +85,29 @@ func (r *reader) content(name string) json.RawMessage {
 	return nil
 }
 
+// bytes reads what is never text.
+func (r *reader) bytes(name string) []byte {
+	switch v := r.m[name].(type) {
+	case nil:
+	case *types.AttributeValueMemberB:
+		return v.Value
+	default:
+		r.damaged(name, "it is not bytes")
+	}
+	return nil
+}
+
 // aside is an output that is kept in a side item.
 type aside struct {
 	step        int // in Task.Steps
 	fingerprint []byte
 }
 
-// decode reads a task item. What it means of the side items comes beside it.
-// Anything that taskItem does not write is store.ErrDamaged.
+// decode reads a task item. What it means of the side items comes beside it. An
+// attribute of ours that has another type or form than taskItem gives it is
+// store.ErrDamaged. One that is not ours, which a later version may have added, is
+// passed over, as record.Decode does with a field, and the next commit is without
+// it: it writes the whole item.
 func decode(m map[string]types.AttributeValue) (t task.Task, sides []aside, err error) {
 	r := reader{m: m}
 	t = task.Task{
@@ -136,8 +151,8 @@ func (r *reader) steps(t *task.Task) (sides []aside) {
 			s.damaged(stepIndex, "its place is taken or is none")
 		} else {
 			t.Steps[i] = s.step(name, t.CreatedAt)
-			if big, is := m.Value[stepAside].(*types.AttributeValueMemberB); is {
-				sides = append(sides, aside{step: int(i), fingerprint: big.Value})
+			if m.Value[stepAside] != nil {
+				sides = append(sides, aside{step: int(i), fingerprint: s.bytes(stepAside)})
 			}
 		}
 		if s.err != nil && r.err == nil {

@@ -62,11 +62,12 @@
 //	List         Query on I; BatchGetItem on T
 //	Define       PutItem on T
 //	Definitions  Query on T
+//	Walk         Scan on T, of a Walker, which is for an operator who audits
 //	CreateTables CreateTable, DescribeTable, UpdateTimeToLive on T and O; no
 //	             function of a deployment calls it
 //
-// Scan, DeleteItem and ConditionCheckItem are never needed. The resource of I is
-// the ARN of T with /index/CompleteBy.
+// DeleteItem and ConditionCheckItem are never needed, and Scan by no function of a
+// deployment. The resource of I is the ARN of T with /index/CompleteBy.
 //
 // # Promises
 //

@@ -15,8 +15,10 @@ import (
 	"triad/shared/store"
 )
 
-// errContended is a write that met another in progress: nothing was written and
-// it may be repeated at once.
+// errContended is a write that met another in progress. As a rule nothing was
+// written; but the other may be an earlier try of this very one, which the SDK
+// repeated and which is still to be applied. In either case it may be repeated at
+// once: what was applied meanwhile finds its own op.
 var errContended = errors.New("another write of the same task is in progress: repeat it")
 
 // refused is a write whose condition did not hold. Nothing was written. It never

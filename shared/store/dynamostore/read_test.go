@@ -112,6 +112,7 @@ func TestWhatIsMissingOrChangedIsDamaged(t *testing.T) {
 		"a step's place that is far": set("Steps.m.i", &types.AttributeValueMemberN{Value: "7"}),
 		"a step's place taken":       set("Steps.m.i", &types.AttributeValueMemberN{Value: "1"}),
 		"an output that is a number": set("Steps.z.o", number),
+		"a fingerprint that is text": set("Steps.m.big", text),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,6 +126,20 @@ func TestWhatIsMissingOrChangedIsDamaged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhatALaterVersionAddsIsNoDamage: while a new version of Triad is rolled out, the
+// old one reads what the new one wrote.
+func TestWhatALaterVersionAddsIsNoDamage(t *testing.T) {
+	t.Parallel()
+	client, config := tables(t)
+	s := dynamostore.New(client, config)
+	v := withLarge("order-1")
+	create(t, s, v)
+	for _, name := range []string{"Later", "Steps.m.later"} {
+		set(t, client, config, key("order-1", "task"), name, &types.AttributeValueMemberBOOL{Value: true})
+	}
+	wantTask(t, s, v)
 }
 
 func TestStepsNeedNamesOfTheirOwn(t *testing.T) {

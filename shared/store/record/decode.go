@@ -10,8 +10,10 @@ import (
 )
 
 // Decode reads a record. aside lists the indexes in t.Steps whose outputs are
-// kept in side records; their Output is nil. Anything that Append does not
-// write is an error that wraps store.ErrDamaged.
+// kept in side records; their Output is nil. What is no record, and a field that
+// has another type than Append gives it, is an error that wraps store.ErrDamaged. A
+// field that is not ours, which a later version may have added, is passed over, and
+// a record that is made of the task is without it.
 func Decode(b []byte) (t task.Task, aside []int, err error) {
 	var r taskRecord
 	if err := json.Unmarshal(b, &r); err != nil {

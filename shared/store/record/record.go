@@ -17,7 +17,8 @@
 // Decode(Append(nil, t)) is Normal(t), less the order and the outputs larger
 // than task.InlineOutput: those are kept elsewhere, and Decode says for which
 // steps. The same task gives the same bytes. Decode returns store.ErrDamaged
-// for anything that is not a record, and never panics.
+// for anything that is not a record, and never panics; it passes over fields that
+// it does not know.
 //
 // All functions are pure and safe for concurrent use.
 package record

@@ -220,6 +220,17 @@ func TestOutputsSurviveToTheByte(t *testing.T) {
 	}
 }
 
+// TestWhatALaterVersionAddsIsNoDamage: while a new version of Triad is rolled out, the
+// old one reads what the new one wrote.
+func TestWhatALaterVersionAddsIsNoDamage(t *testing.T) {
+	t.Parallel()
+	got, _, err := record.Decode([]byte(`{"i":"a","v":1,"later":{"x":[1]},"st":[{"n":"s","later":true}]}`))
+	want := task.Task{ID: "a", Version: 1, Steps: []task.StepState{{Name: "s"}}}
+	if diff := cmp.Diff(got, want); diff != "" || err != nil {
+		t.Errorf("Decode: error %v (-got +want):\n%s", err, diff)
+	}
+}
+
 func TestDamagedBytesAreRefused(t *testing.T) {
 	t.Parallel()
 	good := string(record.Append(nil, order()))
