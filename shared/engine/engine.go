@@ -131,19 +131,38 @@ func (e *Engine) Act(ctx context.Context, id task.ID, ev task.Event) (task.Decis
 // Apply loads, decides and commits, and sends nothing: Send must follow.
 func (e *Engine) Apply(ctx context.Context, id task.ID, ev task.Event) (task.Decision, error) {
 	ev.By, ev.Shards = e.Instance, e.Shards
+	overtaken := false
 	for range maxConflicts {
 		d, err := e.once(ctx, id, ev)
 		if errors.Is(err, store.ErrConflict) {
 			// Was it our own write that came first, its consequences are said again.
-			ev.Redelivery = ev.Redelivery || errors.Is(err, store.ErrOvertaken)
+			overtaken = overtaken || errors.Is(err, store.ErrOvertaken)
+			ev.Redelivery = ev.Redelivery || overtaken
 			continue
 		}
-		if err == nil {
-			e.observe(ev, d)
+		if err != nil {
+			return d, err
 		}
-		return d, err
+		e.observe(ev, d)
+		if overtaken && !d.Changed && ev.Unsourced && ev.Kind != task.Overdue {
+			return e.sayAgain(ctx, id, d)
+		}
+		return d, nil
 	}
 	return task.Decision{}, fmt.Errorf("task %s: %s after %d tries: %w", id, ev.Kind, maxConflicts, store.ErrConflict)
+}
+
+// sayAgain has a decision on what an operator asks for, which says nothing, say what
+// the record implies: it may have been done by the write that was overtaken. No
+// message would come back to say it. The Supervisor's finds need none of this: the
+// index brings their task up again.
+func (e *Engine) sayAgain(ctx context.Context, id task.ID, d task.Decision) (task.Decision, error) {
+	again, err := e.Apply(ctx, id, task.Event{Kind: task.Redelivered, Redelivery: true})
+	again.Verdict, again.Why = d.Verdict, d.Why
+	if d.Verdict == task.Refused {
+		again.Why = "it may have been done before others changed the task: " + d.Why
+	}
+	return again, err
 }
 
 func (e *Engine) once(ctx context.Context, id task.ID, ev task.Event) (task.Decision, error) {

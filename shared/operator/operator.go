@@ -63,17 +63,17 @@ func (o *Operator) Do(ctx context.Context, id task.ID, a Ask) (task.Task, error)
 		return task.Task{}, err
 	}
 	d, err := o.engine.Apply(ctx, id, ev)
-	switch {
-	case err != nil:
+	if err != nil {
 		return task.Task{}, err
-	case d.Verdict == task.Refused:
-		return d.Task, fmt.Errorf("%s of task %s is %w: %s", a.Verb, id, ErrRefused, d.Why)
 	}
 	// If we stop here, the change is made: what it says is found by deadline, or
 	// because the task is marked Owing.
 	if err := o.engine.Send(ctx, d); err != nil {
 		o.engine.Logger.Error("sending after an operator's request; the index brings the task back",
 			"task", id, "verb", a.Verb, "error", err)
+	}
+	if d.Verdict == task.Refused {
+		return d.Task, fmt.Errorf("%s of task %s is %w: %s", a.Verb, id, ErrRefused, d.Why)
 	}
 	return d.Task, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"triad/shared/engine"
 	"triad/shared/engine/enginetest"
 	"triad/shared/operator"
 	"triad/shared/store"
@@ -179,6 +180,58 @@ func TestAPausedTaskGoesOnWhenItIsResumed(t *testing.T) {
 	o.do(approved)
 	if got := o.Task("o-1"); got.State != task.Processed {
 		t.Errorf("resumed, it is %s", enginetest.Line(got))
+	}
+}
+
+// overtaken is a store whose client repeats the first commit by itself, after it was
+// applied and another writer came.
+type overtaken struct {
+	store.Store
+	done bool
+}
+
+func (s *overtaken) Commit(ctx context.Context, c store.Change) error {
+	err := s.Store.Commit(ctx, c)
+	if err != nil || s.done {
+		return err
+	}
+	s.done = true
+	next := c.Task.Clone()
+	next.Version, next.Op = next.Version+1, "rival.1"
+	return errors.Join(store.ErrConflict, store.ErrOvertaken, s.Store.Commit(ctx, store.Change{Task: next}))
+}
+
+// TestWhatWasDoneBeforeOthersChangedTheTaskIsSaid: the steps that the verb started
+// are asked for, although the verb can't be done any more.
+func TestWhatWasDoneBeforeOthersChangedTheTaskIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state func(*office)
+		ask   operator.Ask
+		wants string // in the error
+	}{
+		"resume": {func(o *office) {
+			o.deliver()
+			o.do(operator.Ask{Verb: operator.Pause})
+			o.do(approved)
+		}, operator.Ask{Verb: operator.Resume}, ""},
+		"resubmit": {func(o *office) { states["failed"](o); clear(o.refuse) }, operator.Ask{Verb: operator.Resubmit},
+			"resubmit of task o-1 is refused: it may have been done before others changed the task: only a task in Error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t)
+			c.state(o)
+			e := engine.New(engine.Config{Instance: "two", Store: &overtaken{Store: o.Memory}, Workflows: o.Catalog, Queues: o.Queues, Clock: o.Clock.Now})
+			_, err := operator.New(e).Do(context.Background(), "o-1", c.ask)
+			if said := err != nil; said != (c.wants != "") || said && (!errors.Is(err, operator.ErrRefused) || !strings.HasPrefix(err.Error(), c.wants)) {
+				t.Errorf("it is answered %v, want %q", err, c.wants)
+			}
+			o.deliver()
+			if got := o.Task("o-1"); got.State != task.Processed {
+				t.Errorf("the task is %s", enginetest.Line(got))
+			}
+		})
 	}
 }
 

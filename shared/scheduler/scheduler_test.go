@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"triad/shared/engine"
 	"triad/shared/engine/enginetest"
+	"triad/shared/operator"
 	"triad/shared/queue"
 	"triad/shared/scheduler"
 	"triad/shared/store"
@@ -171,6 +173,41 @@ func TestAHeartbeatMovesTheDeadlineOfTheLiveAttemptOnly(t *testing.T) {
 	handle(t, p, message(t, queue.ToScheduler{Extend: &x}), 1)
 	if got := rig.Task("o-1").Steps[0].CompleteBy; got != until {
 		t.Errorf("the deadline is %v, want %v", got.Time(), until.Time())
+	}
+}
+
+func TestAHeartbeatMovesTheDeadlineOfAnUndo(t *testing.T) {
+	t.Parallel()
+	rig, p, r := started(t)
+	handle(t, p, enginetest.Reply(r, task.Reply{Outcome: task.Succeeded}), 1)
+	if _, err := p.Operator.Do(t.Context(), "o-1", operator.Ask{Verb: operator.Undo}); err != nil {
+		t.Fatal(err)
+	}
+	handle(t, p, enginetest.Reply(request(t, rig, "payment"), task.Reply{Outcome: task.FailedPermanently, Error: "no"}), 1)
+	s := rig.Task("o-1").Steps[0]
+	x := task.Extension{Task: "o-1", Step: s.Name, Undo: true, Attempt: s.Attempt, LockedBy: s.LockedBy, CompleteBy: s.CompleteBy.Add(time.Minute)}
+	handle(t, p, message(t, queue.ToScheduler{Extend: &x}), 1)
+	if got := rig.Task("o-1").Steps[0].CompleteBy; got != x.CompleteBy {
+		t.Errorf("the deadline of the undo is %v, want %v", got.Time(), x.CompleteBy.Time())
+	}
+}
+
+// TestHeldTasksGoOnInAllShards: what moves a held task into the shard of its id is
+// the message that finds room for it.
+func TestHeldTasksGoOnInAllShards(t *testing.T) {
+	t.Parallel()
+	rig := enginetest.New(t)
+	rig.Shards, rig.Hold = 4, true
+	p := rig.Start("one")
+	for i := range 40 {
+		id := task.ID(fmt.Sprintf("o-%d", i))
+		rig.Submit(p, id)
+		handle(t, p, message(t, queue.ToScheduler{Wake: &queue.Wake{Task: id}}), 1)
+	}
+	for shard := range 4 {
+		if len(rig.Due(shard)) == 0 {
+			t.Errorf("shard %d is empty", shard)
+		}
 	}
 }
 

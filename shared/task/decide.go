@@ -181,7 +181,7 @@ func (c *change) lookAgain(due Millis) Millis {
 	return max(due, c.now) + wakeGrace
 }
 
-// idle, refuse and the like set the verdict of an event that changes nothing.
+// verdict says what became of the event, and why when that is nothing.
 func (c *change) verdict(v Verdict, why string) { c.d.Verdict, c.d.Why = v, why }
 
 // step gives a step to be changed, and notes the lock that was read for it.
