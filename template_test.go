@@ -291,6 +291,50 @@ func TestEachRuleCanFail(t *testing.T) {
 	}
 }
 
+// TestOperatorsAreToldWhatToDoAboutEachAlarmOfTheTemplate: the page has a row for
+// each, by its name; functions and queues share theirs.
+func TestOperatorsAreToldWhatToDoAboutEachAlarmOfTheTemplate(t *testing.T) {
+	t.Parallel()
+	all := load(t)
+	for file := range all {
+		for id, a := range all.resources(file, "AWS::CloudWatch::Alarm") {
+			name := at(a, "Properties", "AlarmName")
+			row := "`STACK-" + afterStack(name) + "`"
+			for _, fn := range all.functions() {
+				if rest, is := strings.CutPrefix(afterStack(name), fn.name+"-"); is && at(a, "Properties", "Namespace") == "AWS/Lambda" {
+					row = "`STACK-FUNCTION-" + rest + "`"
+					says(t, "operations.md", "`"+fn.name+"`")
+				}
+			}
+			switch file {
+			case queueFile:
+				row = "`STACK-QUEUE" + strings.TrimPrefix(fmt.Sprint(at(name, "Fn::Sub")), "${Name}") + "`"
+			case rejectFile:
+				row = "`STACK-" + afterStack(all.stacks(rejectFile)["RejectedQueue"]["Name"]) + "`"
+			}
+			if !hasRow(t, "operations.md", row) {
+				t.Errorf("docs/operations.md has no row that begins with %s, for %s of %s", row, id, file)
+			}
+		}
+	}
+}
+
+// hasRow: a table of a page has a row with this in its first column.
+func hasRow(t *testing.T, page, cell string) bool {
+	t.Helper()
+	text, err := os.ReadFile("docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		columns := strings.Split(line, "|")
+		if len(columns) > 3 && strings.Contains(columns[1], cell) {
+			return true
+		}
+	}
+	return false
+}
+
 // TestTheBillIsOfThisTemplate: what the document says a deployment costs idle is
 // counted of as many queues and alarms as the template has.
 func TestTheBillIsOfThisTemplate(t *testing.T) {
