@@ -335,6 +335,17 @@ func hasRow(t *testing.T, page, cell string) bool {
 	return false
 }
 
+// TestTheTemplateKeepsMessagesAsLongAsThePromiseSays: a submission that no function
+// takes is deleted by SQS, and the pages say when.
+func TestTheTemplateKeepsMessagesAsLongAsThePromiseSays(t *testing.T) {
+	t.Parallel()
+	days := func(id string) int {
+		return at(load(t)[queueFile], "Resources", id, "Properties", "MessageRetentionPeriod").(int) / 86400
+	}
+	says(t, "guarantees.md", fmt.Sprintf("deletes it %d days after it was sent, or as a dead letter after %d", days("Queue"), days("Dead")))
+	says(t, "operations.md", fmt.Sprintf("within %d days of their submission", days("Dead")))
+}
+
 // TestTheBillIsOfThisTemplate: what the document says a deployment costs idle is
 // counted of as many queues and alarms as the template has.
 func TestTheBillIsOfThisTemplate(t *testing.T) {

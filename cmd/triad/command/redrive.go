@@ -13,7 +13,7 @@ type RedriveCommand struct {
 
 // Help is the detailed help.
 func (RedriveCommand) Help() string {
-	return `A message becomes a dead letter when it could not be handled several times in a row; the logs of the function say why. Its task is safe: its deadline brings it back. For a stack on AWS only. Those that die again meanwhile are left.
+	return `A message becomes a dead letter when it could not be handled several times in a row; the logs of the function say why. Its task is safe: its deadline brings it back. Only dead letters of submissions may have no task yet, and SQS deletes them 14 days after they were sent: move them back before. For a stack on AWS only. Those that die again meanwhile are left.
 
 Examples:
 
