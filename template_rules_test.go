@@ -245,6 +245,27 @@ func parametersAreExplained(ts templates) (f faults) {
 	return f
 }
 
+// responseQueues: standard queues of SQS can be given, and nothing else that has an
+// ARN: a notice would not get there.
+func responseQueues(ts templates) (f faults) {
+	pattern, err := regexp.Compile(fmt.Sprint(at(ts[rootFile], "Parameters", "ResponseQueueArns", "AllowedPattern")))
+	if err != nil {
+		f.add("ResponseQueueArns: %v", err)
+		return f
+	}
+	const shop, fleet = "arn:aws:sqs:us-east-1:000000000000:triad-local-shop", "arn:aws-us-gov:sqs:us-gov-west-1:123456789012:Fleet_2"
+	for text, want := range map[string]bool{
+		"": true, shop: true, shop + "," + fleet: true,
+		shop + ".fifo": false, "arn:aws:sns:us-east-1:123456789012:shop": false, shop + ", " + fleet: false, shop + ",": false,
+		"shop": false, "https://sqs.us-east-1.amazonaws.com/123456789012/shop": false, "arn:aws:sqs:us-east-1:123456789012:*": false,
+	} {
+		if pattern.MatchString(text) != want {
+			f.add("ResponseQueueArns may be %q: %v", text, !want)
+		}
+	}
+	return f
+}
+
 // sweeps: the Supervisor runs each minute, and its delayed ticks divide that.
 func sweeps(ts templates) (f faults) {
 	for _, seconds := range texts(at(ts[rootFile], "Parameters", "SweepSeconds", "AllowedValues")) {

@@ -28,6 +28,7 @@ func rulesOf(t *testing.T) map[string]rule {
 		"queues and functions have the names that others derive":         names,
 		"the command line finds its outputs":                             outputs,
 		"parameters are explained":                                       parametersAreExplained,
+		"notices go to standard queues":                                  responseQueues,
 		"the Supervisor sweeps":                                          sweeps,
 		"tables are those of the code, and protected":                    tablesAreThose(created(t)),
 		"queues are encrypted":                                           encrypted,
@@ -148,6 +149,10 @@ var mutations = map[string][]struct {
 		{rootFile, "Parameters/Shards/Default", drop{}},
 		{rootFile, "Parameters/Another", object{"Type": "String", "Default": "", "Description": "Nothing."}},
 		{rootFile, "Metadata/AWS::CloudFormation::Interface/ParameterLabels/Shards", drop{}},
+	},
+	"notices go to standard queues": {
+		{rootFile, "Parameters/ResponseQueueArns/AllowedPattern", "^$|^arn:[^, ]+(,arn:[^, ]+)*$"},
+		{rootFile, "Parameters/ResponseQueueArns/AllowedPattern", drop{}},
 	},
 	"the Supervisor sweeps": {
 		{rootFile, "Parameters/SweepSeconds/AllowedValues", []any{7}},
