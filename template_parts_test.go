@@ -163,6 +163,7 @@ func alarms(ts templates) (f faults) {
 	}
 	f.is(alarmsFile, ts[alarmsFile], "breaching", "Resources", "SupervisorHeartbeat", "Properties", "TreatMissingData")
 	f.is(alarmsFile, ts[alarmsFile], "ignore", "Resources", "Doctor", "Properties", "TreatMissingData")
+	f.is(rootFile, ts[rootFile], "SupervisorFunction", "Resources", "Alarms", "DependsOn")
 	for _, file := range []string{queueFile, rejectFile, alarmsFile} {
 		for id, p := range ts.stacks(file) {
 			f.is(id, p, "Alerts", "AlertsTopic", "Ref")

@@ -191,6 +191,7 @@ var mutations = map[string][]struct {
 		{alarmsFile, "Resources/SupervisorHeartbeat/Properties/TreatMissingData", "notBreaching"},
 		{alarmsFile, "Resources/Doctor/Properties/TreatMissingData", "notBreaching"},
 		{alarmsFile, "Resources/Doctor", drop{}},
+		{rootFile, "Resources/Alarms/DependsOn", drop{}},
 		{alarmsFile, "Resources/Overdue", drop{}},
 		{alarmsFile, "Resources/SchedulerRecursion", drop{}},
 		{alarmsFile, "Resources/PaymentAgentThrottles/Properties/MetricName", "Errors"},
