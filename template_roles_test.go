@@ -2,6 +2,7 @@ package triad_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -94,26 +95,32 @@ func exact(ts templates) (f faults) {
 
 // fitting: each role may do what its function does, where it does it.
 func fitting(ts templates) (f faults) {
+	agents := []string{"HttpAgentArns"} // the queues of all agents, of those in Go one by one
+	receive := map[string][]string{"Submission": {"SubmissionsArn"}, "Scheduler": {"SchedulerArn"}, "Supervisor": {"TicksArn"}, "AgentsHttp": {"HttpAgentArns"}}
+	send := map[string][]string{"Supervisor": {"RejectedArn", "ResponseQueueArns", "SchedulerArn", "TicksArn"}, "AgentsHttp": {"RejectedArn", "SchedulerArn"}}
+	for _, fn := range ts.functions() {
+		if name, is := inGo(fn); is {
+			agents = append(agents, logical(name)+"Arn")
+			receive["Agents"+logical(name)] = []string{logical(name) + "Arn"}
+			send["Agents"+logical(name)] = []string{"RejectedArn", "SchedulerArn"}
+		}
+	}
+	for _, role := range []string{"Submission", "Scheduler"} {
+		send[role] = sorted(agents, "RejectedArn", "ResponseQueueArns", "SchedulerArn")
+	}
+	depth := maps.Clone(receive)
+	depth["Submission"], depth["Supervisor"] = sorted(agents, "SubmissionsArn"), sorted(agents, "TicksArn")
 	want := map[string]map[string][]string{
-		"dynamodb:PutItem":      {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"TasksArn"}},
-		"dynamodb:UpdateItem":   {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
-		"dynamodb:GetItem":      {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
-		"dynamodb:Query":        {"Submission": {"TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"${TasksArn}/index/CompleteBy", "TasksArn"}},
-		"dynamodb:BatchGetItem": {"Supervisor": {"TasksArn"}},
-		"sns:Publish":           {"Submission": {"AlertsTopic"}, "Scheduler": {"AlertsTopic"}, "Supervisor": {"AlertsTopic"}},
-		"sqs:SendMessage": {
-			"Submission":    {"HttpAgentArns", "PaymentArn", "RejectedArn", "ResponseQueueArns", "SchedulerArn"},
-			"Scheduler":     {"HttpAgentArns", "PaymentArn", "RejectedArn", "ResponseQueueArns", "SchedulerArn"},
-			"Supervisor":    {"RejectedArn", "ResponseQueueArns", "SchedulerArn", "TicksArn"},
-			"AgentsHttp":    {"RejectedArn", "SchedulerArn"},
-			"AgentsPayment": {"RejectedArn", "SchedulerArn"},
-		},
-		"sqs:ReceiveMessage": {"Submission": {"SubmissionsArn"}, "Scheduler": {"SchedulerArn"}, "Supervisor": {"TicksArn"}, "AgentsHttp": {"HttpAgentArns"}, "AgentsPayment": {"PaymentArn"}},
-		"sqs:DeleteMessage":  {"Submission": {"SubmissionsArn"}, "Scheduler": {"SchedulerArn"}, "Supervisor": {"TicksArn"}, "AgentsHttp": {"HttpAgentArns"}, "AgentsPayment": {"PaymentArn"}},
-		"sqs:GetQueueAttributes": {
-			"Submission": {"HttpAgentArns", "PaymentArn", "SubmissionsArn"}, "Scheduler": {"SchedulerArn"},
-			"Supervisor": {"HttpAgentArns", "PaymentArn", "TicksArn"}, "AgentsHttp": {"HttpAgentArns"}, "AgentsPayment": {"PaymentArn"},
-		},
+		"dynamodb:PutItem":       {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"TasksArn"}},
+		"dynamodb:UpdateItem":    {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
+		"dynamodb:GetItem":       {"Submission": {"OrdersArn", "TasksArn"}, "Scheduler": {"OrdersArn", "TasksArn"}, "Supervisor": {"OrdersArn", "TasksArn"}},
+		"dynamodb:Query":         {"Submission": {"TasksArn"}, "Scheduler": {"TasksArn"}, "Supervisor": {"${TasksArn}/index/CompleteBy", "TasksArn"}},
+		"dynamodb:BatchGetItem":  {"Supervisor": {"TasksArn"}},
+		"sns:Publish":            {"Submission": {"AlertsTopic"}, "Scheduler": {"AlertsTopic"}, "Supervisor": {"AlertsTopic"}},
+		"sqs:SendMessage":        send,
+		"sqs:ReceiveMessage":     receive,
+		"sqs:DeleteMessage":      receive,
+		"sqs:GetQueueAttributes": depth,
 	}
 	for _, action := range []string{"logs:CreateLogStream", "logs:PutLogEvents"} {
 		want[action] = map[string][]string{}
@@ -136,6 +143,13 @@ func fitting(ts templates) (f faults) {
 		}
 	}
 	return f
+}
+
+// sorted are the words of both, in order.
+func sorted(some []string, more ...string) []string {
+	all := slices.Concat(some, more)
+	slices.Sort(all)
+	return all
 }
 
 // roleFor is the role of a function, by its name in roles.yaml.

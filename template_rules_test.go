@@ -121,38 +121,34 @@ func functionsAreAlike(ts templates) (f faults) {
 	return f
 }
 
-// roleOf is what settings call the function.
-func roleOf(name string) settings.Role {
-	if name == "agents-payment" {
-		return settings.AgentGo
-	}
-	return settings.Role(name)
-}
-
 // environment: each function gets what it reads, and nothing else.
-func environment(ts templates) (f faults) {
-	for _, fn := range ts.functions() {
-		want := append(settings.Needs(roleOf(fn.name)), "AWS_NEW_RETRIES_2026")
-		if strings.HasPrefix(fn.name, "agents-") {
-			want = append(want, "SERVICES_URL")
+func environment(a agentsOf) rule {
+	return func(ts templates) (f faults) {
+		for _, fn := range ts.functions() {
+			role := settings.Role(fn.name)
+			if _, is := inGo(fn); is {
+				role = settings.AgentGo
+			}
+			want := slices.Concat(settings.Needs(role), a.variables[fn.name], []string{"AWS_NEW_RETRIES_2026"})
+			slices.Sort(want)
+			variables := within(fn.properties, "Environment", "Variables")
+			if got := slices.Sorted(maps.Keys(variables)); !slices.Equal(got, want) {
+				f.add("%s: its variables are %v, not %v", fn.id, got, want)
+			}
+			f.is(fn.id, variables, "true", "AWS_NEW_RETRIES_2026")
 		}
-		slices.Sort(want)
-		variables := within(fn.properties, "Environment", "Variables")
-		if got := slices.Sorted(maps.Keys(variables)); !slices.Equal(got, want) {
-			f.add("%s: its variables are %v, not %v", fn.id, got, want)
-		}
-		f.is(fn.id, variables, "true", "AWS_NEW_RETRIES_2026")
+		return f
 	}
-	return f
 }
 
 // The agents of a deployment, by the names of their queues.
-var agentQueue = regexp.MustCompile(`^agent-([a-z-]+)$`)
+var agentQueue = regexp.MustCompile(`^agent-([a-z][a-z0-9-]*)$`)
 
 // agentsAreThose: each agent of workflows/agents.yaml has its queue, a function
-// that consumes it, and an output with its URL; the one in Go a function of its own.
-func agentsAreThose(agents []string) rule {
+// that consumes it, and an output with its URL; one in Go a function of its own.
+func agentsAreThose(a agentsOf) rule {
 	return func(ts templates) (f faults) {
+		agents := a.names
 		listed := strings.Split(fmt.Sprint(at(ts[rootFile], "Mappings", "Agents", "All", "Names")), ",")
 		slices.Sort(listed)
 		if !slices.Equal(listed, agents) {
@@ -172,14 +168,13 @@ func agentsAreThose(agents []string) rule {
 			}
 			queues = append(queues, name[1])
 			want := "agents-http"
-			if name[1] == "payment" {
-				want = "agents-payment"
+			if slices.Contains(a.inGo, name[1]) {
+				want = "agents-" + name[1]
 			}
 			if consumed[id] != want {
 				f.add("the queue of agent %s is consumed by %q, not by %s", name[1], consumed[id], want)
 			}
-			output := "Agent" + strings.ToUpper(name[1][:1]) + name[1][1:] + "QueueUrl"
-			f.is("output", ts[rootFile], id+".Outputs.Url", "Outputs", output, "Value", "Fn::GetAtt")
+			f.is("output", ts[rootFile], id+".Outputs.Url", "Outputs", "Agent"+logical(name[1])+"QueueUrl", "Value", "Fn::GetAtt")
 		}
 		slices.Sort(queues)
 		if !slices.Equal(queues, agents) {

@@ -2,29 +2,23 @@ package triad_test
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/goccy/go-yaml"
-
-	"triad/workflows"
 )
 
 // rulesOf are all rules of the templates, by what they ask for.
-func rulesOf(t *testing.T) map[string]rule {
+func rulesOf(t *testing.T, a agentsOf) map[string]rule {
 	t.Helper()
 	return map[string]rule{
 		"a message is invisible for 6 times the timeout of its function": visibility,
 		"what is given up on is kept":                                    deadLetters,
 		"batches fail one by one, under bounded concurrency":             batches,
 		"functions are alike":                                            functionsAreAlike,
-		"functions get the variables that they read":                     environment,
-		"agents are those of agents.yaml":                                agentsAreThose(agents(t)),
+		"functions get the variables that they read":                     environment(a),
+		"agents are those of agents.yaml":                                agentsAreThose(a),
 		"queues and functions have the names that others derive":         names,
 		"the command line finds its outputs":                             outputs,
 		"parameters are explained":                                       parametersAreExplained,
@@ -42,25 +36,9 @@ func rulesOf(t *testing.T) map[string]rule {
 	}
 }
 
-// agents are the names in workflows/agents.yaml, sorted.
-func agents(t *testing.T) []string {
-	t.Helper()
-	text, err := fs.ReadFile(workflows.FS, "agents.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct {
-		Agents map[string]any `yaml:"agents"`
-	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
-	return slices.Sorted(maps.Keys(file.Agents))
-}
-
 func TestTheTemplateKeepsTheRules(t *testing.T) {
 	t.Parallel()
-	for name, holds := range rulesOf(t) {
+	for name, holds := range rulesOf(t, agents(t)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, fault := range holds(load(t)) {
@@ -274,7 +252,7 @@ func mutate(in any, path []string, to any) bool {
 
 func TestEachRuleCanFail(t *testing.T) {
 	t.Parallel()
-	rules, sound := rulesOf(t), load(t)
+	rules, sound := rulesOf(t, agents(t)), load(t)
 	for name, holds := range rules {
 		if len(mutations[name]) == 0 {
 			t.Errorf("nothing shows that this rule can fail: %s", name)
