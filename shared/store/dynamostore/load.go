@@ -40,32 +40,29 @@ func (s *Store) load(ctx context.Context, id task.ID) (task.Task, error) {
 	if err != nil {
 		return task.Task{}, err
 	}
-	t, sides, err := p.task()
-	if err != nil {
-		return task.Task{}, err
-	}
-	for range snapshots {
+	var before int64 // the version of which something was missing; 0: none yet
+	for n := 0; ; n++ {
+		t, sides, err := p.task()
+		if err != nil {
+			return task.Task{}, err
+		}
 		gap := p.complete(&t, sides)
-		if gap == "" {
-			return t, nil
-		}
-		before := t.Version
-		if p, err = s.snapshot(ctx, t, sides); err != nil {
-			return task.Task{}, err
-		}
-		if t, sides, err = p.task(); err != nil {
-			return task.Task{}, err
-		}
-		gap = p.complete(&t, sides)
 		switch {
-		case gap == "" || t.Version != before:
+		case gap == "":
+			return t, nil
+		case t.Version != before && n < snapshots:
+		case t.Version != before:
+			return task.Task{}, fmt.Errorf("it changed %d times while it was read: load it again", n)
 		case p.record[attrExpires] != nil:
 			return task.Task{}, store.ErrNotFound
 		default:
 			return task.Task{}, fmt.Errorf("%w: %s is missing or is another", store.ErrDamaged, gap)
 		}
+		before = t.Version
+		if p, err = s.snapshot(ctx, t, sides); err != nil {
+			return task.Task{}, err
+		}
 	}
-	return task.Task{}, fmt.Errorf("it changed %d times while it was read: load it again", snapshots)
 }
 
 // pieces are the items of a task as they were read.
