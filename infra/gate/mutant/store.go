@@ -49,7 +49,7 @@ var ofStores = []Mutant{
 		Before: `"attribute_not_exists(#id) OR #expires < :now"`,
 		After:  `"attribute_not_exists(#id) OR attribute_exists(#id) OR #expires < :now"`, Test: conformsDynamo},
 	{Name: "DynamoDB: the op in the item that refused a commit is not compared", Kind: Identity, File: "shared/store/dynamostore/dynamostore.go",
-		Before: "case own.failed && stored == (write{t.Version, valid(t.Op)}):",
+		Before: "case own.failed && stored == (write{t.Version, record.Text(t.Op)}):",
 		After:  `case own.failed && stored == (write{t.Version, ""}):`,
 		Test:   Test{"shared/store/dynamostore", "^Test(Conformance|EachWriteLostOrAppliedAndReportedAsFailed)$"}},
 	{Name: "DynamoDB: a commit that others followed is just a conflict", Kind: Unsaid, File: "shared/store/dynamostore/dynamostore.go",

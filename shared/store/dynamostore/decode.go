@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -172,12 +170,4 @@ func (r *reader) step(name string, created task.Millis) task.StepState {
 		Undo: r.flag(stepUndo) || tellsUndo(code), Signalled: r.flag(stepSignalled), StartedAt: r.offset(stepStartedAt, created),
 		EndedAt: r.offset(stepEndedAt, created), Rank: r.number(stepRank), Error: r.text(stepError), Output: r.content(stepOutput),
 	}
-}
-
-// valid is s in UTF-8: what is not becomes U+FFFD.
-func valid(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return strings.ToValidUTF8(s, string(utf8.RuneError))
 }

@@ -105,7 +105,7 @@ func judgeCreate(t task.Task, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case stored == (write{t.Version, valid(t.Op)}):
+	case stored == (write{t.Version, record.Text(t.Op)}):
 		return nil
 	}
 	return store.ErrExists
@@ -147,7 +147,7 @@ func judgeCommit(t task.Task, err error) error {
 		return store.ErrNotFound
 	case own.failed && err != nil:
 		return err
-	case own.failed && stored == (write{t.Version, valid(t.Op)}):
+	case own.failed && stored == (write{t.Version, record.Text(t.Op)}):
 		return nil
 	case own.failed && stored.version > t.Version:
 		// The SDK repeats calls by itself: this may be a repetition, and one before
@@ -179,10 +179,7 @@ func (s *Store) encode(ctx context.Context, c store.Change) (item, error) {
 	if err := record.Check(c.Task); err != nil {
 		return nil, err
 	}
-	m, err := taskItem(c.Task, s.config.Keep)
-	if err != nil {
-		return nil, err
-	}
+	m := taskItem(c.Task, s.config.Keep)
 	if n := size(m); n > record.MaxSize {
 		return nil, fmt.Errorf("%w: the record has %d bytes", store.ErrTooLarge, n)
 	}

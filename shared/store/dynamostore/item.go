@@ -2,7 +2,6 @@ package dynamostore
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -81,7 +80,7 @@ type item map[string]types.AttributeValue
 
 func (m item) text(name, s string) {
 	if s != "" {
-		m[name] = &types.AttributeValueMemberS{Value: valid(s)}
+		m[name] = text(s)
 	}
 }
 
@@ -116,15 +115,17 @@ func (m item) content(name string, b []byte) {
 	}
 }
 
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: valid(s)} }
+func text(s string) types.AttributeValue {
+	return &types.AttributeValueMemberS{Value: record.Text(s)}
+}
 
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// taskItem makes the item of a task. It fails for a task whose steps can't be
-// told apart by name.
-func taskItem(t task.Task, keep time.Duration) (item, error) {
+// taskItem makes the item of a task that has passed record.Check: its steps have
+// names of their own.
+func taskItem(t task.Task, keep time.Duration) item {
 	m := taskKey(t.ID)
 	m.text(attrWorkflow, t.Workflow)
 	m.text(attrState, string(t.State))
@@ -148,18 +149,14 @@ func taskItem(t task.Task, keep time.Duration) (item, error) {
 	m.flag(attrKept, e.beside == 0)
 	m.index(t)
 	if len(t.Steps) == 0 {
-		return m, nil
+		return m
 	}
 	steps := item{}
 	for i, s := range t.Steps {
-		name := valid(s.Name)
-		if name == "" || steps[name] != nil {
-			return nil, fmt.Errorf("step %d has the name %q, which is empty or taken: give each step a name of its own", i, name)
-		}
-		steps[name] = &types.AttributeValueMemberM{Value: stepItem(i, s, t.CreatedAt)}
+		steps[record.Text(s.Name)] = &types.AttributeValueMemberM{Value: stepItem(i, s, t.CreatedAt)}
 	}
 	m[attrSteps] = &types.AttributeValueMemberM{Value: steps}
-	return m, nil
+	return m
 }
 
 func stepItem(index int, s task.StepState, created task.Millis) item {

@@ -6,15 +6,19 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"triad/shared/store/record"
 	"triad/shared/task"
 )
 
 // Size is how many bytes DynamoDB counts for the task's item in a store with
 // this Config.Keep: a write is billed by each 1,024 of them begun, and one of more
-// than record.MaxSize is refused. Side items and the order are not in it.
+// than record.MaxSize is refused. Side items and the order are not in it. A task
+// that no store writes has no size: see record.Check.
 func Size(t task.Task, keep time.Duration) (int, error) {
-	m, err := taskItem(t, keep)
-	return size(m), err
+	if err := record.Check(t); err != nil {
+		return 0, err
+	}
+	return size(taskItem(t, keep)), nil
 }
 
 // size adds up names and values of an item.

@@ -132,7 +132,7 @@ func lockTerm(i int, lock task.Lock, next task.Task, names map[string]string, va
 	}
 	name, value := "#"+strconv.Itoa(i), ":"+strconv.Itoa(i)
 	path := "#s." + name
-	names["#s"], names["#l"], names[name] = attrSteps, stepLockedBy, valid(lock.Step)
+	names["#s"], names["#l"], names[name] = attrSteps, stepLockedBy, record.Text(lock.Step)
 	if lock.LockedBy != "" {
 		values[value] = text(lock.LockedBy)
 		return path + ".#l = " + value

@@ -131,7 +131,7 @@ func (w *writer) quote(s string) {
 		return
 	}
 	const hex = "0123456789abcdef"
-	for _, r := range valid(s) {
+	for _, r := range Text(s) {
 		switch {
 		case r == '"' || r == '\\':
 			w.b = append(w.b, '\\', byte(r))

@@ -35,7 +35,7 @@ func Check(t task.Task) error {
 // are few steps, so that a loop is faster than a map.
 func taken(steps []task.StepState, name string) bool {
 	for i := range steps {
-		if valid(steps[i].Name) == valid(name) {
+		if Text(steps[i].Name) == Text(name) {
 			return true
 		}
 	}

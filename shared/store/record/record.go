@@ -44,7 +44,7 @@ func Aside(s task.StepState) bool { return len(s.Output) > task.InlineOutput }
 func Normal(t task.Task) task.Task {
 	for _, s := range []*string{&t.Workflow, (*string)(&t.State), &t.Op, &t.LockedBy, (*string)(&t.Goal),
 		&t.Reason, &t.ResponseQueue, &t.Tenant, &t.OrderHash} {
-		*s = valid(*s)
+		*s = Text(*s)
 	}
 	if len(t.Order) == 0 {
 		t.Order = nil
@@ -69,14 +69,15 @@ func odd(s task.StepState) bool {
 
 func normalise(s *task.StepState) {
 	for _, p := range []*string{&s.Name, (*string)(&s.State), &s.LockedBy, &s.Error} {
-		*p = valid(*p)
+		*p = Text(*p)
 	}
 	if len(s.Output) == 0 {
 		s.Output = nil
 	}
 }
 
-func valid(s string) string {
+// Text is s as it would be read back, in valid UTF-8: what is not becomes U+FFFD.
+func Text(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
