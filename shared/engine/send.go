@@ -20,7 +20,7 @@ func (e *Engine) Send(ctx context.Context, d task.Decision) error {
 		errs = append(errs, e.request(ctx, &d.Requests[i]))
 	}
 	for _, w := range d.Wakes {
-		errs = append(errs, e.Wake(ctx, w, false))
+		errs = append(errs, e.wake(ctx, queue.Wake{Task: w.Task}, queue.Message{Delay: w.Delay, Group: d.Task.Tenant}))
 	}
 	if e.Outlet != nil && len(d.Notices) > 0 {
 		errs = append(errs, e.Outlet.Notify(ctx, d.Notices))
@@ -53,11 +53,15 @@ func (e *Engine) request(ctx context.Context, r *task.Request) error {
 // Wake sends a wake-up to the scheduler queue. With redeliver, the Scheduler
 // says again what the record implies.
 func (e *Engine) Wake(ctx context.Context, w task.Wake, redeliver bool) error {
-	body, err := queue.Encode(queue.ToScheduler{Wake: &queue.Wake{Task: w.Task, Redeliver: redeliver}})
-	if err != nil {
+	return e.wake(ctx, queue.Wake{Task: w.Task, Redeliver: redeliver}, queue.Message{Delay: w.Delay})
+}
+
+// wake sends a wake-up in a message that has delay and group already.
+func (e *Engine) wake(ctx context.Context, w queue.Wake, msg queue.Message) (err error) {
+	if msg.Body, err = queue.Encode(queue.ToScheduler{Wake: &w}); err != nil {
 		return fmt.Errorf("encoding a wake-up: %w", err)
 	}
-	msg := queue.Message{Body: body, Delay: min(w.Delay, queue.MaxDelay)}
+	msg.Delay = min(msg.Delay, queue.MaxDelay)
 	if err := e.Queues.Scheduler().Send(ctx, msg); err != nil {
 		return fmt.Errorf("sending a wake-up of task %s: %w", w.Task, err)
 	}

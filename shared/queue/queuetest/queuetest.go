@@ -101,6 +101,7 @@ func cases() []testCase {
 		{"depth counts what is visible, delayed and in flight", countsDepth},
 		{"a full queue refuses what has no room", refusesBeyondCapacity},
 		{"competing consumers share the messages", shares},
+		{"messages of groups all come, delayed ones in time", groups},
 	}
 }
 

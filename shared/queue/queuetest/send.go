@@ -168,3 +168,30 @@ func sortedBodies(ds []queue.Delivery) []string {
 	slices.Sort(bodies)
 	return bodies
 }
+
+// groups: which group comes first is not promised, only that none gets lost.
+func groups(s *subject) {
+	began := time.Now()
+	var want []string
+	for i := range 12 {
+		m := queue.Message{Body: fmt.Appendf(nil, "m-%02d", i), Group: []string{"", "acme", "globex GmbH & Co."}[i%3]}
+		if i%2 == 1 {
+			m.Delay = 2 * time.Second
+		}
+		if err := s.Queue.Send(s.ctx, m); err != nil {
+			s.Fatalf("sending a message of group %q after %v: %v", m.Group, m.Delay, err)
+		}
+		want = append(want, string(m.Body))
+	}
+	var got []string
+	for range want {
+		d := s.one()
+		got = append(got, string(d.Body))
+		s.delete(d)
+	}
+	s.notBefore(began, 2*time.Second)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.Fatalf("messages (-want +got):\n%s", diff)
+	}
+}

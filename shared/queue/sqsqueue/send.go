@@ -109,7 +109,7 @@ func (q *Queue) sendBatch(ctx context.Context, msgs []queue.Message, batch []int
 func (q *Queue) entry(number int, m queue.Message) types.SendMessageBatchRequestEntry {
 	id, body := strconv.Itoa(number), string(m.Body)
 	e := types.SendMessageBatchRequestEntry{Id: &id, MessageBody: &body, DelaySeconds: seconds(m.Delay)}
-	if q.cfg.Fair && m.Group != "" {
+	if m.Group != "" {
 		group := groupID(m.Group)
 		e.MessageGroupId = &group
 	}

@@ -25,6 +25,9 @@
 // may wait, and a message may be delayed, up to one second longer than asked
 // for.
 //
+// The group of a message is told to SQS, which then deals fairly between the groups
+// of a standard queue, and bills such a message a quarter more.
+//
 // Failures of the SDK are told in words that name the queue; no type of the SDK
 // leaves this package. The client's own retries come before any error.
 //
@@ -67,10 +70,6 @@ type API interface {
 type Config struct {
 	// Name appears in errors and logs. Defaults to the last part of the URL.
 	Name string
-	// Fair makes SQS deal fairly between the groups of messages, which costs
-	// about a quarter more for each message with a group. Defaults to false:
-	// groups are not told to SQS.
-	Fair bool
 	// Logger is told of messages that could not be released after the Receive
 	// that asked for them had ended. Defaults to none.
 	Logger *slog.Logger
