@@ -45,7 +45,7 @@ var table = [...]struct {
 	{Overdue, "shards", "see that a Supervisor runs, and what its log and its metric of failed sweeps say; then look at a task: triad show ID"},
 	{Held, "shards", "see which agent's queue is full and how fast its service is; take in less, or let the agent make more calls at once"},
 	{Index, "index rows", "somebody wrote beside the engine, or the store is damaged: compare with triad show ID, then restore the store from a copy"},
-	{Unindexed, "tasks", "nothing brings these tasks up: with the engine stopped, put the record's CompleteBy back into the index (docs/operations.md says how), and find out what took it out"},
+	{Unindexed, "tasks", "nothing brings these tasks up: put them back into the index (docs/operations.md says how, for a file and for a stack), and find out what took them out"},
 	{Definitions, "tasks", "bring back the definition under its name and version; until then these tasks wait"},
 	{Agents, "tasks", "bring back the agent in agents.yaml; until then its steps end by their deadlines"},
 	{Records, "tasks", "keep a copy of the store and report it: either the store is damaged or Triad has a bug; triad cancel ID ends a task that can be read"},

@@ -48,10 +48,8 @@ func TestEveryWriteOfAnOrderMayFail(t *testing.T) {
 	}
 }
 
-// TestEverySendOfAnOrderMayFail loses requests and replies. A first request is
-// not said again by its submission, which is accepted all the same: its
-// deadline brings it back, with a second attempt. For all others it is the
-// redelivery of a message, and no attempt is lost.
+// TestEverySendOfAnOrderMayFail loses requests and replies. The redelivery of the
+// message that led to it brings each back, and no attempt is lost.
 func TestEverySendOfAnOrderMayFail(t *testing.T) {
 	t.Parallel()
 	const sends = 10 // a request and a reply for each step
@@ -68,9 +66,7 @@ func TestEverySendOfAnOrderMayFail(t *testing.T) {
 				})
 				rig.Enqueue(enginetest.Submission("o-1"))
 				rig.Settle(rig.Start("one"))
-				if n > 1 || f == enginetest.Applied {
-					neverTimedOut(t, rig)
-				}
+				neverTimedOut(t, rig)
 				endsProcessed(t, rig)
 			})
 		}
@@ -80,19 +76,23 @@ func TestEverySendOfAnOrderMayFail(t *testing.T) {
 func TestEveryNoticeOfAnOrderMayFail(t *testing.T) {
 	t.Parallel()
 	for _, f := range []enginetest.Fault{enginetest.Lost, enginetest.Applied} {
-		rig := enginetest.New(t)
-		rig.Outlet.Fail = func(call int) enginetest.Fault {
-			if call == 2 { // the first is "received", which nobody says again
-				return f
+		for n := 1; n <= 2; n++ { // that it was received, and its end
+			rig := enginetest.New(t)
+			rig.Outlet.Fail = func(call int) enginetest.Fault {
+				if call == n {
+					return f
+				}
+				return enginetest.None
 			}
-			return enginetest.None
-		}
-		rig.Enqueue(enginetest.Submission("o-1"))
-		rig.Settle(rig.Start("one"))
-		neverTimedOut(t, rig)
-		endsProcessed(t, rig)
-		if rig.Outlet.Told["o-1/Processed/0"] < 1 {
-			t.Errorf("fault %d: told %v, want the end among it", f, rig.Outlet.Told)
+			rig.Enqueue(enginetest.Submission("o-1"))
+			rig.Settle(rig.Start("one"))
+			neverTimedOut(t, rig)
+			endsProcessed(t, rig)
+			for _, notice := range []string{"o-1/Received/0", "o-1/Processed/0"} {
+				if rig.Outlet.Told[notice] < 1 {
+					t.Errorf("call %d, fault %d: told %v, want %s among it", n, f, rig.Outlet.Told, notice)
+				}
+			}
 		}
 	}
 }

@@ -168,7 +168,7 @@ func (s *Submission) existing(ctx context.Context, sub task.Submission, queued b
 		return Receipt{}, err
 	}
 	if t.OrderHash != sub.Hash() {
-		return Receipt{Task: t}, fmt.Errorf("task %s: %w: use another id for another order", sub.ID, ErrDifferent)
+		return Receipt{}, fmt.Errorf("task %s: %w: use another id for another order", sub.ID, ErrDifferent)
 	}
 	if queued {
 		again := task.Event{Kind: task.Redelivered, Redelivery: true, Submission: &sub}

@@ -185,9 +185,6 @@ func (c *change) let(s *StepState) {
 func (c *change) finish(to State, why Cause) {
 	c.moveTask(to, why)
 	c.d.Task.EndedAt = c.now
-	if c.d.Task.Owing {
-		c.tellReceived() // may not have been said
-	}
 	c.tell()
 }
 

@@ -110,12 +110,12 @@ func (c *change) decision() (Decision, error) {
 	return c.d, c.err
 }
 
-// owe marks a task that has something to tell which no message brings back. A
-// wake-up that ended the task does not: when it comes again, as a stale one often
-// does, it says nothing. A submission that ended at once may have come by a call.
+// owe marks a task that has ended when no message would bring back what that has to
+// tell: only a reply does. A wake-up that ended the task does not: when it comes again,
+// as a stale one often does, it says nothing. A submission that ended at once may have
+// come by a call.
 func (c *change) owe() {
-	sourced := c.e.Kind == Replied || !c.d.Task.State.Finished()
-	if (c.e.Unsourced || !sourced) && c.d.Says() {
+	if c.d.Task.State.Finished() && (c.e.Unsourced || c.e.Kind != Replied) && c.d.Says() {
 		c.d.Task.Owing = true
 	}
 }

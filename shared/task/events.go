@@ -76,7 +76,7 @@ func (c *change) goOn() {
 // repeat makes the messages that the record implies once more.
 func (c *change) repeat(which func(*StepState) bool) {
 	t := &c.d.Task
-	if c.e.Submission != nil || t.Owing && !t.State.Finished() {
+	if c.e.Submission != nil {
 		c.tellReceived()
 	}
 	if t.State.Finished() {
@@ -193,9 +193,6 @@ func (c *change) overdue() {
 		c.tell()
 		c.verdict(Applied, "") // Owing: look again later if this is not released
 		return
-	}
-	if t.Owing {
-		c.tellReceived()
 	}
 	ended := t.Goal == "" && t.Deadline <= c.now
 	for i := range t.Steps {

@@ -235,18 +235,6 @@ func tellingRules() []rule {
 			s.ok("a")
 			equal(s, "owing", s.task.Owing, false)
 		}},
-		{"a submission by call owes its notice, and goes on meanwhile", func(s *script) {
-			w := sequence("a")
-			s.begin(w, task.Event{Kind: task.Submitted, Submission: submission(w), Unsourced: true})
-			equal(s, "owing", s.task.Owing, true)
-			s.heartbeat("a", time.Hour)
-			s.after(30 * time.Second).overdue()
-			s.sends("tell Received")
-			s.released()
-			s.ok("a")
-			s.sends("tell Processed")
-			equal(s, "due", s.task.CompleteBy, 0)
-		}},
 		{"a supervisor's find that says nothing owes nothing", func(s *script) {
 			s.start(sequence("a"))
 			s.after(10 * time.Second).overdue()

@@ -98,7 +98,7 @@ type Task struct {
 	Paused bool
 	// Owing is true while the notices and alerts of the last transition may
 	// not have been sent and no message would bring them back: the task then
-	// stays in the index until they are (see Release).
+	// stays in the index until they are (see Released). Only a task that has ended owes.
 	Owing bool
 	// Shard is the partition of the CompleteBy index that the task is in: 0 and
 	// up, or one of the HeldShards while it is held.

@@ -29,8 +29,7 @@ func Submission(rt *rapid.T, sub *task.Submission) task.Event {
 	}
 	return task.Event{
 		Kind: task.Submitted, Submission: sub, By: "one", Shards: 16,
-		Hold:      rapid.IntRange(0, 4).Draw(rt, "hold") == 0,
-		Unsourced: rapid.Bool().Draw(rt, "by call"),
+		Hold: rapid.IntRange(0, 4).Draw(rt, "hold") == 0,
 	}
 }
 
