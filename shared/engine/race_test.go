@@ -153,7 +153,7 @@ func replyThrough(t *testing.T, rig *enginetest.Rig, s store.Store) (task.Decisi
 func TestAWriteThatWasOvertakenBeforeItsOutcomeWasKnownStillSends(t *testing.T) {
 	t.Parallel()
 	rig := enginetest.New(t)
-	if _, err := replyThrough(t, rig, &overtaken{Store: rig.Memory}); err != nil {
+	if _, err := replyThrough(t, rig, &enginetest.Overtaken{Store: rig.Memory, Err: enginetest.ErrInjected}); err != nil {
 		t.Fatal(err)
 	}
 	if got := takeRequest(t, rig, "payment"); got.LockedBy != "two" || got.Attempt != 1 {
@@ -187,26 +187,6 @@ func (s *unanswered) Commit(ctx context.Context, c store.Change) error {
 		err = enginetest.ErrInjected
 	}
 	return err
-}
-
-// overtaken applies the first commit, lets another writer in and reports failure.
-type overtaken struct {
-	store.Store
-	done bool
-}
-
-func (s *overtaken) Commit(ctx context.Context, c store.Change) error {
-	err := s.Store.Commit(ctx, c)
-	if err != nil || s.done {
-		return err
-	}
-	s.done = true
-	next := c.Task.Clone()
-	next.Version, next.Op, next.Paused = next.Version+1, "rival.1", true
-	if err := s.Store.Commit(ctx, store.Change{Task: next}); err != nil {
-		return err
-	}
-	return enginetest.ErrInjected
 }
 
 func TestWhatCanNotBeSentIsToldAndTheRestIsSent(t *testing.T) {

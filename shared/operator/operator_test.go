@@ -183,24 +183,6 @@ func TestAPausedTaskGoesOnWhenItIsResumed(t *testing.T) {
 	}
 }
 
-// overtaken is a store whose client repeats the first commit by itself, after it was
-// applied and another writer came.
-type overtaken struct {
-	store.Store
-	done bool
-}
-
-func (s *overtaken) Commit(ctx context.Context, c store.Change) error {
-	err := s.Store.Commit(ctx, c)
-	if err != nil || s.done {
-		return err
-	}
-	s.done = true
-	next := c.Task.Clone()
-	next.Version, next.Op = next.Version+1, "rival.1"
-	return errors.Join(store.ErrConflict, store.ErrOvertaken, s.Store.Commit(ctx, store.Change{Task: next}))
-}
-
 // TestWhatWasDoneBeforeOthersChangedTheTaskIsSaid: the steps that the verb started
 // are asked for, although the verb can't be done any more.
 func TestWhatWasDoneBeforeOthersChangedTheTaskIsSaid(t *testing.T) {
@@ -222,7 +204,8 @@ func TestWhatWasDoneBeforeOthersChangedTheTaskIsSaid(t *testing.T) {
 			t.Parallel()
 			o := open(t)
 			c.state(o)
-			e := engine.New(engine.Config{Instance: "two", Store: &overtaken{Store: o.Memory}, Workflows: o.Catalog, Queues: o.Queues, Clock: o.Clock.Now})
+			s := &enginetest.Overtaken{Store: o.Memory, Err: errors.Join(store.ErrConflict, store.ErrOvertaken)}
+			e := engine.New(engine.Config{Instance: "two", Store: s, Workflows: o.Catalog, Queues: o.Queues, Clock: o.Clock.Now})
 			_, err := operator.New(e).Do(context.Background(), "o-1", c.ask)
 			if said := err != nil; said != (c.wants != "") || said && (!errors.Is(err, operator.ErrRefused) || !strings.HasPrefix(err.Error(), c.wants)) {
 				t.Errorf("it is answered %v, want %q", err, c.wants)

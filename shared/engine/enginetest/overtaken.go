@@ -1,0 +1,30 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+
+	"triad/shared/store"
+)
+
+// Overtaken is a store whose first commit is applied, and overtaken by another
+// writer's before its outcome is known: Err is returned of it. It is for one
+// goroutine.
+type Overtaken struct {
+	store.Store
+	Err error
+
+	done bool
+}
+
+// Commit implements store.Store.
+func (s *Overtaken) Commit(ctx context.Context, c store.Change) error {
+	err := s.Store.Commit(ctx, c)
+	if err != nil || s.done {
+		return err
+	}
+	s.done = true
+	next := c.Task.Clone()
+	next.Version, next.Op = next.Version+1, "rival.1"
+	return errors.Join(s.Err, s.Store.Commit(ctx, store.Change{Task: next}))
+}
