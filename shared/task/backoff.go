@@ -19,10 +19,7 @@ func backoff(r Retry, failures int) time.Duration {
 	if limit <= 0 {
 		limit = max(r.First, longestWait)
 	}
-	if d > float64(limit) { // also when it is beyond what a Duration can hold
-		return limit
-	}
-	return time.Duration(d)
+	return time.Duration(min(d, float64(limit))) // it may be beyond what a Duration can hold
 }
 
 // jitter is a number in [0, 1) that is the same whenever it is asked for.
@@ -31,11 +28,11 @@ func jitter(id ID, step string, attempt int) float64 {
 	for _, s := range []string{string(id), "/", step, "/", strconv.Itoa(attempt)} {
 		_, _ = h.Write([]byte(s)) // a hash's Write never fails
 	}
-	// FNV's last byte barely reaches the high bits; mix them (xxhash's avalanche).
+	// FNV's last byte barely reaches the high bits: mix them, as xxhash's avalanche
+	// begins. What follows there reaches no bit that counts in a wait of milliseconds.
 	x := h.Sum64()
 	x ^= x >> 33
 	x *= 0xc2b2ae3d27d4eb4f
-	x ^= x >> 29
 	return float64(x>>11) / (1 << 53)
 }
 

@@ -109,6 +109,20 @@ func TestJitterIsDeterministicAndSpreads(t *testing.T) {
 	}
 }
 
+// TestJitterStays: instances of several versions of Triad, and a replay of what one
+// has done, come to the same wait for the same attempt.
+func TestJitterStays(t *testing.T) {
+	t.Parallel()
+	retry := task.Retry{Attempts: 9, First: time.Hour, Factor: 1, Max: time.Hour}
+	for id, want := range map[task.ID]time.Duration{
+		"order-1": 43*time.Minute + 57_567*time.Millisecond, "order-2": 59*time.Minute + 28_788*time.Millisecond, "3f2b": 56*time.Minute + 9_889*time.Millisecond,
+	} {
+		if got := waitAfter(t, id, retry, 1, 0); got != want {
+			t.Errorf("the first wait of %s is %v, and has always been %v", id, got, want)
+		}
+	}
+}
+
 func TestAnyBackoffIsBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

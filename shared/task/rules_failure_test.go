@@ -87,6 +87,20 @@ func retryRules() []rule {
 			equal(s, "error", s.step("a").Error, strings.Repeat("é", 78)+"…")
 			equal(s, "reason is cut too", len(s.task.Reason) <= task.MaxError, true)
 		}},
+		{"an error text that just fits is kept", func(s *script) {
+			s.start(sequence("a"))
+			e := s.reply("a", task.FailedPermanently)
+			e.Error = strings.Repeat("x", task.MaxError)
+			s.do(e)
+			equal(s, "error", s.step("a").Error, e.Error)
+		}},
+		{"an error text that is none is cut all the same", func(s *script) {
+			s.start(sequence("a"))
+			e := s.reply("a", task.FailedPermanently)
+			e.Error = strings.Repeat("\x80", task.MaxError+1)
+			s.do(e)
+			equal(s, "error", s.step("a").Error, "…")
+		}},
 		{"other live steps end before the task fails", func(s *script) {
 			s.start(flow(work("a"), work("b", after()), work("c", after()), work("d", after(1))))
 			s.refuses("a")

@@ -36,6 +36,10 @@ func timerRules() []rule {
 			s.want("Processing: t Processed#1, a Pending")
 			s.sends("wake")
 		}},
+		{"a timer that is as long as a message can wait asks for a wake-up", func(s *script) {
+			s.start(flow(timer("t", 15*time.Minute)))
+			s.sends("wake later", "tell Received")
+		}},
 		{"a timer that is longer than a message can wait is in the index alone", func(s *script) {
 			s.start(flow(timer("t", 23*time.Hour)))
 			s.sends("tell Received")

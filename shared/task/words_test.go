@@ -238,6 +238,10 @@ func TestProgrammerErrorsAreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	most := flow(slices.Repeat([]task.Step{{Name: "s", Agent: "a"}}, task.MaxSteps)...)
+	if _, err := task.Decide(most, task.Task{}, task.Event{Kind: task.Submitted, Submission: submission(most), By: "one"}, noon()); err != nil {
+		t.Errorf("of %d steps: %v", task.MaxSteps, err)
+	}
 	newer, longer := w, sequence("a", "b")
 	newer.Version = 2
 	many := make([]task.Step, task.MaxSteps+1)
