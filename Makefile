@@ -191,7 +191,7 @@ explore: ## go through every world of a small task, and fail every pair of calls
 .PHONY: mutate
 mutate: ## mutate package task, run its tests on each mutant, and fail when one lives (half an hour)
 	@mkdir -p .local
-	go run $(GREMLINS) unleash --workers 1 --timeout-coefficient 30 --invert-logical --invert-loopctrl \
+	go run $(GREMLINS) unleash --workers 1 --timeout-coefficient 10 --invert-logical --invert-loopctrl \
 	  --invert-assignments --invert-bitwise --invert-bwassign --remove-self-assignments \
 	  -E explore/ -S lt -o $(CURDIR)/.local/mutants.json ./shared/task
 	go run ./infra/mutate -report .local/mutants.json
