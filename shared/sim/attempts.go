@@ -137,12 +137,16 @@ func (a *account) follows(o *observation, i int, how outcome) string {
 	if step.Agent != "" && (how != failedForGood || o.by.cause.reply.Doubt || o.by.cause.reply.Outcome == task.Succeeded) {
 		l.doubt = true
 	}
-	again := how != failedForGood && o.was.Goal == "" && step.Signal == "" && l.failures < step.Retry.Attempts
-	parked := how != failedForGood && o.was.Goal == "" && !again && step.OnExhausted == task.OnWait && l.waits < step.ExtendedWait.Times
-	if parked = parked && (o.is.Goal == "" || is.Waits > was.Waits); parked {
+	open := how != failedForGood && o.was.Goal == ""
+	again := open && step.Signal == "" && l.failures < step.Retry.Attempts
+	parks := open && !again && step.OnExhausted == task.OnWait && l.waits < step.ExtendedWait.Times
+	parked := parks && (o.is.Goal == "" || is.Waits > was.Waits)
+	if parked {
 		l.waits++ // unless another step that ended in the same commit had turned the task back
 	}
 	switch {
+	case (again || parks) && is.State == task.Error && o.by.cause.kind == byReply: // which ends this attempt and no other
+		return fmt.Sprintf("step %s is given up after %d failures and %d waits", is.Name, l.failures, l.waits)
 	case o.was.Goal == "" && o.is.Goal != "" && is.State != task.Processing:
 		return "" // some step has turned the task back in the same commit
 	case again || parked:

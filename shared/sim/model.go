@@ -8,83 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"triad/shared/operator"
-	"triad/shared/queue"
 	"triad/shared/store"
 	"triad/shared/submission"
-	"triad/shared/supervisor"
 	"triad/shared/task"
 )
-
-// causeKind says what a hand works on.
-type causeKind uint8
-
-// The kinds of causes.
-const (
-	byNothing causeKind = iota // also what can't be read
-	bySubmission
-	byWake
-	byReply
-	byExtension
-	byRequest
-	bySweep
-	byVerb
-)
-
-// cause is what a hand works on, as read from its message and not from the engine.
-type cause struct {
-	kind    causeKind
-	queued  bool // a message of a queue, and not a call
-	sub     *task.Submission
-	wake    *queue.Wake
-	reply   *task.Reply
-	extend  *task.Extension
-	request *task.Request
-	ask     operator.Ask
-}
-
-// task is the task that a message is about; empty for none that can be read.
-func (c cause) task() task.ID {
-	switch c.kind {
-	case bySubmission:
-		return c.sub.ID
-	case byWake:
-		return c.wake.Task
-	case byReply:
-		return c.reply.Task
-	case byExtension:
-		return c.extend.Task
-	case byRequest:
-		return c.request.Task
-	}
-	return ""
-}
-
-// causeOf reads the message of a delivery.
-func causeOf(l *line, d queue.Delivery) cause {
-	switch l.role {
-	case roleSubmission:
-		if sub, err := submission.Decode(d.Body); err == nil {
-			return cause{kind: bySubmission, queued: true, sub: &sub}
-		}
-	case roleScheduler:
-		m, err := queue.DecodeToScheduler(d.Body)
-		switch {
-		case err != nil:
-		case m.Wake != nil:
-			return cause{kind: byWake, wake: m.Wake}
-		case m.Reply != nil:
-			return cause{kind: byReply, reply: m.Reply}
-		case m.Extend != nil:
-			return cause{kind: byExtension, extend: m.Extend}
-		}
-	case roleAgent:
-		if r, err := queue.DecodeRequest(d.Body); err == nil {
-			return cause{kind: byRequest, request: &r}
-		}
-	}
-	return cause{}
-}
 
 // writer is who makes a write, and what its clock showed.
 type writer struct {
@@ -238,82 +165,6 @@ func (m *model) refused(h *hand, s task.Submission, err error) {
 	unknown := errors.Is(err, submission.ErrInvalid) && h.behind // it can't know the definition yet
 	if !taken && !unknown {
 		m.w.fail("S2 refused", s.ID, "a good submission was refused: "+err.Error())
-	}
-}
-
-// rejected: a message was captured. It must be one that can't be read or applied.
-func (m *model) rejected(r *store.Rejected) {
-	m.w.tally.Rejected++
-	m.w.trace("captured: %s: %.200s", r.Reason, r.Body)
-	if r.Reason == "" {
-		m.w.fail("S11 reason", "", "a message was captured without a reason")
-	}
-	delete(m.litter, string(r.Body))
-	if r.Queue == queue.Submissions {
-		if sub, err := submission.Decode(r.Body); err == nil {
-			m.captured[sub.ID] = true
-		}
-		if h := m.w.cur; h.accepted {
-			m.w.fail("S2 captured", h.cause.sub.ID, "a submission that had been accepted was captured as rejected: "+r.Reason)
-		}
-	}
-}
-
-func (m *model) littered(l *line, body string) { m.litter[body] = l }
-
-// purged: what the queues in memory held is gone.
-func (m *model) purged() {
-	for body, l := range m.litter {
-		if l.role != roleSubmission {
-			delete(m.litter, body)
-		}
-	}
-}
-
-// handled is called when a handler has returned.
-func (m *model) handled(h *hand, d queue.Delivery, err error) {
-	if err != nil {
-		return
-	}
-	if l, is := m.litter[string(d.Body)]; is {
-		m.w.fail("S11 captured", "", fmt.Sprintf("a message to %s that nobody can read is done with, and was not captured: %.100s", l.name, d.Body))
-	}
-	m.intents(h)
-	if c := h.cause; c.kind == bySubmission {
-		if m.accepted(*c.sub) {
-			m.acked[c.sub.ID] = true
-		}
-	}
-}
-
-// intents: a hand that is done with its message has asked for every attempt that it
-// claimed, as far as it is live and in time (S12). Submission may leave that to the
-// deadline if the queue fails.
-func (m *model) intents(h *hand) {
-	for _, c := range h.claims {
-		if slices.Contains(h.sent, c) {
-			continue
-		}
-		a := m.accounts[c.task]
-		s, _ := m.w.table.rows[c.task].task.Step(c.step)
-		if i := a.place(c.step); a.flow.Steps[i].Agent != "" && s.Attempt == c.attempt && s.Live() && s.CompleteBy > h.now {
-			m.w.fail("S12 intent", c.task, fmt.Sprintf("attempt %d of step %s was claimed and its message is done with, and nobody was asked", c.attempt, c.step))
-		}
-	}
-}
-
-// granted: an operator was told that what was asked for is so.
-func (m *model) granted(_ *hand, id task.ID, ask operator.Ask) {
-	t := m.w.table.rows[id].task
-	if ask.Verb == operator.Cancel && t.Goal != task.Cancelled && t.State != task.Cancelled {
-		m.w.fail("S14 cancel", id, "a cancel was acknowledged, and the record does not head for Cancelled")
-	}
-}
-
-// swept: one sweep acts on no more tasks than its cap (L3).
-func (m *model) swept(_ *hand, r supervisor.Report, _ error) {
-	if r.Acted > m.w.plan.cap {
-		m.w.fail("L3 storm", "", fmt.Sprintf("a sweep acted on %d tasks, its cap is %d", r.Acted, m.w.plan.cap))
 	}
 }
 
