@@ -27,6 +27,8 @@ type attempt struct {
 	extended   []task.Millis
 	input      json.RawMessage
 	output     json.RawMessage
+	// asked: a queue has taken its request, and said so.
+	asked bool
 }
 
 // account is what the model knows of one task. It is fed by observations alone.

@@ -25,7 +25,8 @@ const (
 // cause is what a hand works on, as read from its message and not from the engine.
 type cause struct {
 	kind    causeKind
-	queued  bool // a message of a queue, and not a call
+	queued  bool   // a message of a queue, and not a call
+	body    []byte // of its message, if it has one that can be read
 	sub     *task.Submission
 	wake    *queue.Wake
 	reply   *task.Reply
@@ -71,6 +72,14 @@ func (c cause) voice() (voice, bool) {
 
 // causeOf reads the message of a delivery.
 func causeOf(l *line, d queue.Delivery) cause {
+	c := read(l, d)
+	if c.kind != byNothing {
+		c.body = d.Body
+	}
+	return c
+}
+
+func read(l *line, d queue.Delivery) cause {
 	switch l.role {
 	case roleSubmission:
 		if sub, err := submission.Decode(d.Body); err == nil {

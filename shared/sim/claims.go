@@ -61,9 +61,7 @@ func (a *account) open(o *observation, i int) {
 		if is.Undo {
 			at.output = is.Output
 		}
-		if o.by.hand != nil {
-			o.by.hand.claims = append(o.by.hand.claims, t)
-		}
+		a.m.claims(&o.by, t)
 	}
 	a.attempts[t] = at
 }
@@ -258,6 +256,15 @@ func (m *model) sendingRequest(h *hand, r *task.Request, group string) {
 		m.w.fail("S13 tenant", r.Task, fmt.Sprintf("a task of tenant %q is requested as %q in group %q", a.sub.Tenant, r.Tenant, group))
 	case string(r.Input) != string(at.input) || string(r.Output) != string(at.output):
 		m.w.fail("S15 request", r.Task, fmt.Sprintf("input or output of step %s is not what the record says", r.Step))
+	}
+}
+
+// asked: a queue has taken the requests of these attempts.
+func (m *model) asked(requests []token) {
+	for _, t := range requests {
+		if a := m.accounts[t.task]; a != nil && a.attempts[t] != nil {
+			a.attempts[t].asked = true
+		}
 	}
 }
 

@@ -102,6 +102,9 @@ func (w *world) call(h *hand, c *client) {
 	case err == nil:
 		c.acknowledged = true
 		w.model.acknowledged(c.sub, receipt.Task.ID)
+		if !receipt.Already { // or who was first has asked, or the deadline brings it back
+			w.model.tried(h)
+		}
 	case errors.Is(err, submission.ErrDifferent), errors.Is(err, submission.ErrInvalid):
 		c.refused = true
 		w.model.refused(h, c.sub, err)
@@ -117,7 +120,10 @@ func (w *world) ask(id task.ID, a operator.Ask) {
 		_, err := p.operator.Do(h.ctx, id, a)
 		w.trace("%s: %s of %s: %v", h, a.Verb, id, err)
 		if err == nil {
-			w.model.granted(h, id, a)
+			w.model.granted(id, a)
+		}
+		if err == nil || errors.Is(err, operator.ErrRefused) {
+			w.model.tried(h)
 		}
 		if err != nil && !errors.Is(err, operator.ErrRefused) && !errors.Is(err, store.ErrNotFound) {
 			w.tally.Failed++

@@ -71,9 +71,10 @@ type hand struct {
 	// receives is how often its message has been received.
 	receives int
 	// claims are the attempts that its commits have claimed for this cause, sent
-	// the requests it has sent.
+	// the requests it has tried to send. begun is the call at which it turned to it.
 	claims []token
 	sent   []token
+	begun  int
 	// call is what the agent's call of its service has come to.
 	call call
 	// after runs when the hand has ended, however it did.

@@ -70,19 +70,50 @@ func (m *model) handled(h *hand, d queue.Delivery, err error) {
 	}
 }
 
+// claims is told of each attempt of an agent that a write claims: somebody has to be
+// asked for it before what was handled is done with.
+func (m *model) claims(by *writer, t token) {
+	if by.hand != nil {
+		by.hand.claims = append(by.hand.claims, t)
+	}
+	if body := by.cause.body; body != nil {
+		m.implied[string(body)] = append(m.implied[string(body)], claim{t, m.w.ports})
+	}
+}
+
 // intents: a hand that is done with its message has asked for every attempt that it
-// claimed, as far as it is live and in time (S12). Submission may leave that to the
-// deadline if the queue fails.
+// claimed, as far as it is live and in time, and for those that others had claimed
+// for the same message before it began, and may have died before they asked (S12).
+// Only a submission says so the first time that it comes, which may be as a dead
+// letter that was brought back: what a wake-up or a reply had implied is then left
+// to the deadline.
 func (m *model) intents(h *hand) {
-	for _, c := range h.claims {
-		if slices.Contains(h.sent, c) {
-			continue
+	asked := func(t token) bool { return m.accounts[t.task].attempts[t].asked }
+	for _, t := range h.claims {
+		m.intent(h, t, asked)
+	}
+	if h.receives == 1 && h.cause.kind != bySubmission {
+		return
+	}
+	for _, c := range m.implied[string(h.cause.body)] {
+		if c.at < h.begun {
+			m.intent(h, c.token, asked)
 		}
-		a := m.accounts[c.task]
-		s, _ := m.w.table.rows[c.task].task.Step(c.step)
-		if i := a.place(c.step); a.flow.Steps[i].Agent != "" && s.Attempt == c.attempt && s.Live() && s.CompleteBy > h.now {
-			m.w.fail("S12 intent", c.task, fmt.Sprintf("attempt %d of step %s was claimed and its message is done with, and nobody was asked", c.attempt, c.step))
-		}
+	}
+}
+
+// tried: a call or a verb that is answered has tried to ask for every attempt that
+// it claimed. Where the queue refused, that is left to the deadline.
+func (m *model) tried(h *hand) {
+	for _, t := range h.claims {
+		m.intent(h, t, func(t token) bool { return slices.Contains(h.sent, t) })
+	}
+}
+
+func (m *model) intent(h *hand, t token, asked func(token) bool) {
+	s, _ := m.w.table.rows[t.task].task.Step(t.step)
+	if s.Attempt == t.attempt && s.Live() && s.CompleteBy > h.now && !asked(t) {
+		m.w.fail("S12 intent", t.task, fmt.Sprintf("attempt %d of step %s was claimed, what it was claimed for is done with, and nobody was asked", t.attempt, t.step))
 	}
 }
 
@@ -125,7 +156,7 @@ func (m *model) heeded(h *hand) {
 }
 
 // granted: an operator was told that what was asked for is so.
-func (m *model) granted(_ *hand, id task.ID, ask operator.Ask) {
+func (m *model) granted(id task.ID, ask operator.Ask) {
 	t := m.w.table.rows[id].task
 	if ask.Verb == operator.Cancel && t.Goal != task.Cancelled && t.State != task.Cancelled {
 		m.w.fail("S14 cancel", id, "a cancel was acknowledged, and the record does not head for Cancelled")

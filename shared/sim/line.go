@@ -238,6 +238,6 @@ func (h *hand) begin(c cause) {
 	h.behind = h.proc.behind
 	h.accepted = c.sub != nil && h.world.model.accepted(*c.sub)
 	h.live = h.world.model.live(c)
-	h.claims, h.sent = h.claims[:0], h.sent[:0]
+	h.claims, h.sent, h.begun = h.claims[:0], h.sent[:0], h.world.ports
 	h.call = call{}
 }

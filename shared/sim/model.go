@@ -29,6 +29,12 @@ type token struct {
 	attempt int
 }
 
+// claim is an attempt, and the call during which it was claimed.
+type claim struct {
+	token
+	at int
+}
+
 // model is the reference: what must be so, told only by what can be seen from
 // outside. It has one account for each task.
 type model struct {
@@ -46,6 +52,9 @@ type model struct {
 	told map[string]bool
 	// replied are the replies that agents sent.
 	replied map[string]bool
+	// implied are the attempts that were claimed while a message was handled, by
+	// the bytes of the message.
+	implied map[string][]claim
 	// calmMessages counts the messages sent in the second phase.
 	calmMessages int
 }
@@ -54,6 +63,7 @@ func newModel(w *world) *model {
 	return &model{
 		w: w, accounts: map[task.ID]*account{}, subs: map[task.ID][]task.Submission{}, acked: map[task.ID]bool{},
 		litter: map[string]*line{}, told: map[string]bool{}, replied: map[string]bool{}, captured: map[task.ID]bool{},
+		implied: map[string][]claim{},
 	}
 }
 

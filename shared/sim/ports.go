@@ -130,10 +130,14 @@ type sender struct {
 func (s sender) Send(ctx context.Context, msgs ...queue.Message) error {
 	h := s.w.cur
 	h.pass(portSend)
+	before := len(h.sent)
 	for i := range msgs {
 		s.w.model.sending(h, s.l, &msgs[i])
 	}
 	err := s.l.queue.Send(ctx, msgs...)
+	if err == nil {
+		s.w.model.asked(h.sent[before:])
+	}
 	s.w.trace("%s sends to %s: %.300s (%v)", h, s.l.name, msgs[0].Body, err)
 	s.w.tally.Messages += len(msgs)
 	s.w.kick(s.l, s.w.now)
