@@ -44,10 +44,24 @@ func (w *world) arrive() {
 		}
 		if w.hit(InputConflicting) {
 			other := *c
-			other.sub.Tenant = "other"
+			other.sub = w.conflicting(s, c.sub)
 			w.submitAt(at+task.Millis(w.rng.IntN(3000)), &other)
 		}
 	}
+}
+
+// conflicting is a submission of the same id that differs in one field. An order
+// that is drawn again may be the same.
+func (w *world) conflicting(s *shape, sub task.Submission) task.Submission {
+	switch w.rng.IntN(3) {
+	case 0:
+		sub.Tenant = "other"
+	case 1:
+		sub.ResponseQueue = "elsewhere"
+	default:
+		sub.Order = s.order(w, sub.ID, sub.Tenant)
+	}
+	return sub
 }
 
 func (w *world) submitAt(at task.Millis, c *client) {

@@ -35,7 +35,7 @@ const (
 	StoreLost       // timed out, without a commit
 	StoreApplied    // timed out, with a commit
 	StoreLate       // timed out, with a commit some time after the answer
-	StoreRepeated   // the SDK sends a write again that was applied
+	StoreRepeated   // the SDK sends a write again whose answer was lost, after others maybe
 	StoreTooLarge   // near the limit of an item
 	StoreFull       // no room
 	StoreReadFailed // a load or a query fails

@@ -64,6 +64,8 @@ type hand struct {
 	behind bool
 	// accepted: its cause is a submission that had been accepted when it began.
 	accepted bool
+	// captured: it has captured a submission.
+	captured bool
 	// live: its cause is a reply or heartbeat whose attempt was live when it began.
 	live bool
 	// turn counts the causes that it has turned to.

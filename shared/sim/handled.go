@@ -24,8 +24,9 @@ func (m *model) rejected(r *store.Rejected) {
 	m.hopeless(m.w.cur.cause, r.Reason)
 	if r.Queue == queue.Submissions {
 		if sub, err := submission.Decode(r.Body); err == nil {
-			m.captured[sub.ID] = true
+			m.captured[sub.ID] = append(m.captured[sub.ID], sub)
 		}
+		m.w.cur.captured = true
 		if h := m.w.cur; h.accepted {
 			m.w.fail("S2 captured", h.cause.sub.ID, "a submission that had been accepted was captured as rejected: "+r.Reason)
 		}
@@ -64,10 +65,18 @@ func (m *model) handled(h *hand, d queue.Delivery, err error) {
 	m.intents(h)
 	m.heeded(h)
 	if c := h.cause; c.kind == bySubmission {
-		if m.accepted(*c.sub) {
+		switch {
+		case m.accepted(*c.sub):
 			m.acked[c.sub.ID] = true
+		case !h.captured:
+			m.w.fail("S2 content", c.sub.ID, "a submission is done with, and is neither in the table nor captured")
 		}
 	}
+}
+
+// wasCaptured reports that a submission was captured, with this very content.
+func (m *model) wasCaptured(s *task.Submission) bool {
+	return slices.ContainsFunc(m.captured[s.ID], func(o task.Submission) bool { return alike(&o, s) })
 }
 
 // claims is told of each attempt of an agent that a write claims: somebody has to be

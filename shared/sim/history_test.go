@@ -33,6 +33,8 @@ func ended(err error) outcome {
 	switch {
 	case err == nil:
 		return done
+	case errors.Is(err, store.ErrOvertaken):
+		return open
 	case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrExists), errors.Is(err, store.ErrNotFound),
 		errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrFull):
 		return refused

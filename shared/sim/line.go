@@ -237,6 +237,7 @@ func (h *hand) begin(c cause) {
 	h.cause, h.turn = c, h.turn+1
 	h.behind = h.proc.behind
 	h.accepted = c.sub != nil && h.world.model.accepted(*c.sub)
+	h.captured = false
 	h.live = h.world.model.live(c)
 	h.claims, h.sent, h.begun = h.claims[:0], h.sent[:0], h.world.ports
 	h.call = call{}

@@ -44,8 +44,8 @@ type model struct {
 	// subs are all submissions that were made, by id; acked those accepted.
 	subs  map[task.ID][]task.Submission
 	acked map[task.ID]bool
-	// captured are submissions that were captured as rejected.
-	captured map[task.ID]bool
+	// captured are submissions that were captured as rejected, by id.
+	captured map[task.ID][]task.Submission
 	// litter is what nobody can read, by body, and where it was put.
 	litter map[string]*line
 	// told are the ids of notices and alerts that got through.
@@ -62,7 +62,7 @@ type model struct {
 func newModel(w *world) *model {
 	return &model{
 		w: w, accounts: map[task.ID]*account{}, subs: map[task.ID][]task.Submission{}, acked: map[task.ID]bool{},
-		litter: map[string]*line{}, told: map[string]bool{}, replied: map[string]bool{}, captured: map[task.ID]bool{},
+		litter: map[string]*line{}, told: map[string]bool{}, replied: map[string]bool{}, captured: map[task.ID][]task.Submission{},
 		implied: map[string][]claim{},
 	}
 }
@@ -108,7 +108,7 @@ func (m *model) open(t task.Task) *account {
 	var sub *task.Submission
 	for i := range m.subs[t.ID] {
 		s := &m.subs[t.ID][i]
-		if s.Hash() == t.OrderHash && bytes.Equal(s.Order, t.Order) && s.Tenant == t.Tenant && s.ResponseQueue == t.ResponseQueue {
+		if isOf(&t, s) {
 			sub = s
 		}
 	}
@@ -128,6 +128,17 @@ func (m *model) open(t task.Task) *account {
 	return nil
 }
 
+// isOf reports that a task has the content of a submission. It compares what they
+// say, and not the hash that the engine goes by.
+func isOf(t *task.Task, s *task.Submission) bool {
+	return bytes.Equal(t.Order, s.Order) && t.Tenant == s.Tenant && t.ResponseQueue == s.ResponseQueue
+}
+
+// alike reports that two submissions of one id have the same content.
+func alike(a, b *task.Submission) bool {
+	return bytes.Equal(a.Order, b.Order) && a.Tenant == b.Tenant && a.ResponseQueue == b.ResponseQueue
+}
+
 func (m *model) stepNames(id task.ID) (names []string) {
 	if a := m.accounts[id]; a != nil {
 		for _, s := range a.flow.Steps {
@@ -139,7 +150,7 @@ func (m *model) stepNames(id task.ID) (names []string) {
 
 // trySubmission: a client is about to submit this.
 func (m *model) trySubmission(s task.Submission) {
-	if !slices.ContainsFunc(m.subs[s.ID], func(o task.Submission) bool { return o.Hash() == s.Hash() }) {
+	if !slices.ContainsFunc(m.subs[s.ID], func(o task.Submission) bool { return alike(&o, &s) }) {
 		m.subs[s.ID] = append(m.subs[s.ID], s)
 	}
 }
@@ -153,7 +164,7 @@ func (m *model) acknowledged(s task.Submission, id task.ID) {
 		m.w.fail("S1 acknowledged", s.ID, "it was acknowledged and is not in the table")
 		return
 	}
-	if !bytes.Equal(r.task.Order, s.Order) || r.task.Tenant != s.Tenant {
+	if !isOf(&r.task, &s) {
 		m.w.fail("S2 content", s.ID, "it was acknowledged, and the table has other content")
 	}
 }
@@ -161,7 +172,7 @@ func (m *model) acknowledged(s task.Submission, id task.ID) {
 // accepted reports whether the table holds a submission.
 func (m *model) accepted(s task.Submission) bool {
 	r := m.w.table.rows[s.ID]
-	return r != nil && r.task.OrderHash == s.Hash()
+	return r != nil && isOf(&r.task, &s)
 }
 
 // refused: a submission is refused only if another content holds its id, or if it
@@ -171,7 +182,7 @@ func (m *model) refused(h *hand, s task.Submission, err error) {
 	if h.accepted {
 		m.w.fail("S2 refused", s.ID, "a submission that had been accepted was refused: "+err.Error())
 	}
-	taken := r != nil && (r.task.Tenant != s.Tenant || !bytes.Equal(r.task.Order, s.Order))
+	taken := r != nil && !isOf(&r.task, &s)
 	unknown := errors.Is(err, submission.ErrInvalid) && h.behind // it can't know the definition yet
 	if !taken && !unknown {
 		m.w.fail("S2 refused", s.ID, "a good submission was refused: "+err.Error())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"triad/shared/engine"
 	"triad/shared/queue"
@@ -41,20 +42,13 @@ func (p tablePort) write(ctx context.Context, at port, c store.Change, write fun
 		return write(context.Background(), c)
 	}
 	defer func() { w.recordWrite(h, began, c, err) }()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case w.hit(StoreThrottled):
-		return fmt.Errorf("writing task %s: throttled: %w", c.Task.ID, errInjected)
-	case w.hit(StoreConflict) && at == portCommit:
-		return fmt.Errorf("writing task %s: %w", c.Task.ID, store.ErrConflict)
-	case w.hit(StoreTooLarge):
-		return fmt.Errorf("writing task %s: %w", c.Task.ID, store.ErrTooLarge)
-	case w.hit(StoreFull):
-		return fmt.Errorf("writing task %s: %w", c.Task.ID, store.ErrFull)
-	case w.hit(StoreLost):
-		return fmt.Errorf("writing task %s: timed out: %w", c.Task.ID, errInjected)
-	case w.hit(StoreLate):
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := w.unwritten(at, c); err != nil {
+		return err
+	}
+	if w.hit(StoreLate) {
 		late, turn := w.now+task.Millis(1+w.rng.IntN(20_000)), h.turn
 		w.events.add(late, nil, func() {
 			if h.turn != turn {
@@ -67,11 +61,43 @@ func (p tablePort) write(ctx context.Context, at port, c store.Change, write fun
 		return fmt.Errorf("writing task %s: timed out: %w", c.Task.ID, errInjected)
 	}
 	err = apply()
-	if err == nil && w.hit(StoreRepeated) {
-		err = apply()
+	if (err == nil || errors.Is(err, store.ErrConflict)) && w.hit(StoreRepeated) {
+		w.recordWrite(h, began, c, err) // as the table knows it
+		h.wait = time.Duration(w.rng.IntN(2000)) * time.Millisecond
+		h.pass(at)
+		if began, err = w.moment(), ctx.Err(); err == nil {
+			err = w.overtaken(c, apply())
+		}
 	}
 	if err == nil && w.hit(StoreApplied) {
 		return fmt.Errorf("writing task %s: timed out: %w", c.Task.ID, errInjected)
+	}
+	return err
+}
+
+// unwritten is how the table refuses a write, or loses it; nil for not at all.
+func (w *world) unwritten(at port, c store.Change) error {
+	switch {
+	case w.hit(StoreThrottled):
+		return fmt.Errorf("writing task %s: throttled: %w", c.Task.ID, errInjected)
+	case w.hit(StoreConflict) && at == portCommit:
+		return fmt.Errorf("writing task %s: %w", c.Task.ID, store.ErrConflict)
+	case w.hit(StoreTooLarge):
+		return fmt.Errorf("writing task %s: %w", c.Task.ID, store.ErrTooLarge)
+	case w.hit(StoreFull):
+		return fmt.Errorf("writing task %s: %w", c.Task.ID, store.ErrFull)
+	case w.hit(StoreLost):
+		return fmt.Errorf("writing task %s: timed out: %w", c.Task.ID, errInjected)
+	}
+	return nil
+}
+
+// overtaken is what a client gets that sends a write again by itself, as the answer
+// was lost: where others have written since, the table can't tell whether that was
+// before the first time or after it.
+func (w *world) overtaken(c store.Change, err error) error {
+	if errors.Is(err, store.ErrConflict) && w.table.rows[c.Task.ID].task.Version > c.Task.Version {
+		return fmt.Errorf("%w: %w", err, store.ErrOvertaken)
 	}
 	return err
 }

@@ -204,7 +204,7 @@ func (w *world) checkClient(c *client) {
 		w.fail("S1 lost", c.sub.ID, "it was accepted and is not in the table")
 	case !c.acknowledged && !c.refused && !c.sent:
 		w.fail("L1 answer", c.sub.ID, "its application never got an answer")
-	case c.sent && r == nil && !w.model.captured[c.sub.ID]:
+	case c.sent && r == nil && !w.model.wasCaptured(&c.sub):
 		w.fail("S1 lost", c.sub.ID, "its submission was taken by the queue, and there is neither a task nor a captured message")
 	}
 }
@@ -219,7 +219,7 @@ func (w *world) checkTold(t *task.Task) {
 		// A twin of the submission that an instance with older definitions refused
 		// was captured: the operator was told, and there is no message left that
 		// would tell the receipt. On AWS such an instance reads the newer ones first.
-		refused := w.model.captured[t.ID] && id == string(t.ID)+"/Received/0"
+		refused := w.model.wasCaptured(&a.sub) && id == string(t.ID)+"/Received/0"
 		if !w.model.told[id] && !refused {
 			w.fail("S10 told", t.ID, id+" was never told")
 		}
