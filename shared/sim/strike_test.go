@@ -52,9 +52,9 @@ func TestEveryCallFailsInEveryWay(t *testing.T) {
 	}
 }
 
-// TestEveryPairOfCallsFails fails each pair of calls (of the first ones, without
-// -long): with a death, a commit whose
-// answer is lost, and a message that is lost or comes twice.
+// TestEveryPairOfCallsFails fails each pair of the first calls (12, or 60 with
+// -long), in five combinations of a death, a commit or send whose answer is lost,
+// and a message that is lost or comes twice.
 func TestEveryPairOfCallsFails(t *testing.T) {
 	t.Parallel()
 	most := 12
