@@ -4,12 +4,13 @@
 // task: two or three steps, a few messages, a few faults. A world is the task's
 // record, the messages under way, what the services have really done, and where
 // the clock stands. From each world it goes on in every way there is: any message
-// may be the next to be handled, by either of two instances, any request may
-// succeed or fail, time may pass although messages wait, an operator may ask at
-// any moment. And as long as the scenario allows for more faults, the message may
-// come twice or be lost, and its handler may die before the commit, after it, or
-// with some of its sends done. Search goes breadth first, so that the trace of
-// what it finds is the shortest there is.
+// may be the next to be handled, any request may succeed or fail, time may pass
+// although messages wait, an operator may ask at any moment. Two instances take
+// turns, and either may be next where their clocks differ. And as long as the
+// scenario allows for more faults, the message may come twice or be lost, and its
+// handler may die before the commit, after it, or with some of its sends done.
+// Search goes breadth first, so that the trace of what it finds is the shortest
+// there is.
 //
 // Only task.Decide is under test. That several instances act at once is covered
 // by the version: the store lets one of two commits of a version through and the
