@@ -3,8 +3,6 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"time"
 
 	"triad/shared/operator"
 	"triad/shared/task"
@@ -231,42 +229,3 @@ func (a *account) most(i int, undo bool) int {
 	}
 	return max(most, 1)
 }
-
-// sending: what leaves an engine comes from a committed record (S12), is about that
-// task alone (S13), and is what was committed to the byte (S15).
-func (m *model) sendingRequest(h *hand, r *task.Request, group string) {
-	t := token{r.Task, r.Step, r.Attempt}
-	h.sent = append(h.sent, t)
-	a := m.accounts[r.Task]
-	if a == nil {
-		m.w.fail("S12 request", r.Task, "a request of a task that is not in the table")
-		return
-	}
-	at, i := a.attempts[t], a.place(r.Step)
-	switch {
-	case at == nil:
-		m.w.fail("S12 request", r.Task, fmt.Sprintf("attempt %d of step %s is asked for, and was not committed", r.Attempt, r.Step))
-	case r.LockedBy != at.owner || r.Undo != at.undo || r.Agent != a.flow.Steps[i].Agent || r.Workflow != a.flow.Ref():
-		m.w.fail("S12 request", r.Task, fmt.Sprintf("the request is not that of attempt %d of step %s", r.Attempt, r.Step))
-	case r.CompleteBy != at.completeBy && !slices.Contains(at.extended, r.CompleteBy):
-		m.w.fail("S12 request", r.Task, fmt.Sprintf("the CompleteBy %v of attempt %d of step %s was not committed", since(r.CompleteBy), r.Attempt, r.Step))
-	case r.Key != task.Key(r.Task, r.Step):
-		m.w.fail("S12 key", r.Task, "the idempotency key is "+r.Key)
-	case r.Tenant != a.sub.Tenant || group != a.sub.Tenant:
-		m.w.fail("S13 tenant", r.Task, fmt.Sprintf("a task of tenant %q is requested as %q in group %q", a.sub.Tenant, r.Tenant, group))
-	case string(r.Input) != string(at.input) || string(r.Output) != string(at.output):
-		m.w.fail("S15 request", r.Task, fmt.Sprintf("input or output of step %s is not what the record says", r.Step))
-	}
-}
-
-// asked: a queue has taken the requests of these attempts.
-func (m *model) asked(requests []token) {
-	for _, t := range requests {
-		if a := m.accounts[t.task]; a != nil && a.attempts[t] != nil {
-			a.attempts[t].asked = true
-		}
-	}
-}
-
-// longestDelay is what a queue can carry.
-const longestDelay = 15 * time.Minute

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"triad/shared/operator"
-	"triad/shared/queue"
 	"triad/shared/task"
 )
 
@@ -242,59 +241,4 @@ func (m *model) alerted(x *task.Alert) {
 	} else if detail := a.say(x.ID, *x); detail != "" {
 		m.w.fail("S10 alert", x.Task, detail)
 	}
-}
-
-// sending is told of each message that an engine is about to send.
-func (m *model) sending(h *hand, l *line, msg *queue.Message) {
-	if m.w.calm {
-		m.calmMessages++
-	}
-	if l.role == roleAgent {
-		r, err := queue.DecodeRequest(msg.Body)
-		if err != nil {
-			m.w.fail("S12 request", "", "a request that can't be read: "+err.Error())
-			return
-		}
-		m.sendingRequest(h, &r, msg.Group)
-		return
-	}
-	c, err := queue.DecodeToScheduler(msg.Body)
-	switch {
-	case err != nil:
-		m.w.fail("S12 message", "", "a message that can't be read: "+err.Error())
-	case m.accounts[c.Task()] == nil:
-		m.w.fail("S12 message", c.Task(), "a message about a task that is not in the table")
-	case c.Wake != nil && (msg.Delay < 0 || msg.Delay > longestDelay):
-		m.w.fail("S12 wake-up", c.Task(), fmt.Sprintf("a wake-up with a delay of %v", msg.Delay))
-	case c.Reply != nil:
-		m.replying(h, c.Reply, msg)
-	}
-}
-
-// replying: an agent answers the request it was given, in time, and with what its
-// service said.
-func (m *model) replying(h *hand, r *task.Reply, msg *queue.Message) {
-	q := h.cause.request
-	a := m.accounts[r.Task]
-	m.replied[replyKey(r)] = true
-	if m.w.rng.IntN(4) == 0 && len(m.w.replies) < 50 {
-		m.w.replies = append(m.w.replies, slices.Clone(msg.Body))
-	}
-	switch {
-	case q == nil || q.Task != r.Task || q.Step != r.Step || q.Attempt != r.Attempt || q.LockedBy != r.LockedBy || q.Undo != r.Undo:
-		m.w.fail("S4 reply", r.Task, "a reply to no request")
-	case msg.Group != a.sub.Tenant:
-		m.w.fail("S13 tenant", r.Task, fmt.Sprintf("the reply is in group %q", msg.Group))
-	case h.now >= h.call.deadline:
-		m.w.fail("S4 late reply", r.Task, fmt.Sprintf("it is sent at %v, after %v", since(h.now), since(h.call.deadline)))
-	case (r.Outcome == task.Succeeded) != h.call.succeeded:
-		m.w.fail("S4 reply", r.Task, fmt.Sprintf("it says %s, and the service did: %v", r.Outcome, h.call.succeeded))
-	case r.Outcome == task.Succeeded && !r.Undo && string(r.Output) != string(h.call.answer):
-		m.w.fail("S15 output", r.Task, "the output in the reply is not what the service answered")
-	}
-}
-
-// replyKey names what a reply says.
-func replyKey(r *task.Reply) string {
-	return fmt.Sprint(r.Task, " ", r.Step, " ", r.Undo, r.Attempt, " ", r.LockedBy, " ", r.Outcome, r.Doubt, string(r.Output))
 }
