@@ -144,7 +144,7 @@ func (e *Engine) Apply(ctx context.Context, id task.ID, ev task.Event) (task.Dec
 			return d, err
 		}
 		e.observe(ev, d)
-		if overtaken && !d.Changed && ev.Unsourced && ev.Kind != task.Overdue {
+		if overtaken && ev.Unsourced && ev.Kind != task.Overdue {
 			return e.sayAgain(ctx, id, d)
 		}
 		return d, nil
@@ -152,10 +152,10 @@ func (e *Engine) Apply(ctx context.Context, id task.ID, ev task.Event) (task.Dec
 	return task.Decision{}, fmt.Errorf("task %s: %s after %d tries: %w", id, ev.Kind, maxConflicts, store.ErrConflict)
 }
 
-// sayAgain has a decision on what an operator asks for, which says nothing, say what
-// the record implies: it may have been done by the write that was overtaken. No
-// message would come back to say it. The Supervisor's finds need none of this: the
-// index brings their task up again.
+// sayAgain has a decision on what an operator asks for say all that the record
+// implies: it may have been done by the write that was overtaken, and done again, or
+// not, since. No message would come back to say it. The Supervisor's finds need none
+// of this: the index brings their task up again.
 func (e *Engine) sayAgain(ctx context.Context, id task.ID, d task.Decision) (task.Decision, error) {
 	again, err := e.Apply(ctx, id, task.Event{Kind: task.Redelivered, Redelivery: true})
 	again.Verdict, again.Why = d.Verdict, d.Why

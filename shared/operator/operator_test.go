@@ -184,27 +184,33 @@ func TestAPausedTaskGoesOnWhenItIsResumed(t *testing.T) {
 }
 
 // TestWhatWasDoneBeforeOthersChangedTheTaskIsSaid: the steps that the verb started
-// are asked for, although the verb can't be done any more.
+// are asked for, although the verb can't be done any more, or is done again.
 func TestWhatWasDoneBeforeOthersChangedTheTaskIsSaid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		state func(*office)
 		ask   operator.Ask
+		rival func(*task.Task)
 		wants string // in the error
 	}{
 		"resume": {func(o *office) {
 			o.deliver()
 			o.do(operator.Ask{Verb: operator.Pause})
 			o.do(approved)
-		}, operator.Ask{Verb: operator.Resume}, ""},
-		"resubmit": {func(o *office) { states["failed"](o); clear(o.refuse) }, operator.Ask{Verb: operator.Resubmit},
+		}, operator.Ask{Verb: operator.Resume}, nil, ""},
+		"resume, and paused again": {func(o *office) {
+			o.deliver()
+			o.do(operator.Ask{Verb: operator.Pause})
+			o.do(approved)
+		}, operator.Ask{Verb: operator.Resume}, func(t *task.Task) { t.Paused = true }, ""},
+		"resubmit": {func(o *office) { states["failed"](o); clear(o.refuse) }, operator.Ask{Verb: operator.Resubmit}, nil,
 			"resubmit of task o-1 is refused: it may have been done before others changed the task: only a task in Error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := open(t)
 			c.state(o)
-			s := &enginetest.Overtaken{Store: o.Memory, Err: errors.Join(store.ErrConflict, store.ErrOvertaken)}
+			s := &enginetest.Overtaken{Store: o.Memory, Err: errors.Join(store.ErrConflict, store.ErrOvertaken), Change: c.rival}
 			e := engine.New(engine.Config{Instance: "two", Store: s, Workflows: o.Catalog, Queues: o.Queues, Clock: o.Clock.Now})
 			_, err := operator.New(e).Do(context.Background(), "o-1", c.ask)
 			if said := err != nil; said != (c.wants != "") || said && (!errors.Is(err, operator.ErrRefused) || !strings.HasPrefix(err.Error(), c.wants)) {

@@ -19,6 +19,7 @@ var regressions = []struct {
 	{"the end of a task is told by a dead letter that was brought back (S10)", 659},
 	{"a receipt that is told after a resubmission keeps its id (S12)", 63},
 	{"the alert of a task that ends as it is submitted is told (S10)", 326},
+	{"a resume that is done again asks for what it claimed when it was overtaken (S12)", 4904565},
 	{"a late write is nothing to the message that its writer has turned to (the checker was wrong)", 30124496},
 	{"a task that a dead letter makes in the calm has a bound of its own (the checker was wrong)", 10108047},
 	{"an instance that learns a definition in the midst of a call may refuse it (the checker was wrong)", 100112618},

@@ -113,8 +113,12 @@ var ofEngines = []Mutant{
 		Before: "ev.By, ev.Shards = e.Instance, e.Shards", After: "ev.By = e.Instance",
 		Test: Test{"shared/scheduler", "^TestHeldTasksGoOn"}},
 	{Name: "what an operator had done before others is not said", Kind: Unsaid, File: "shared/engine/engine.go",
-		Before: "if overtaken && !d.Changed && ev.Unsourced && ev.Kind != task.Overdue {",
+		Before: "if overtaken && ev.Unsourced && ev.Kind != task.Overdue {",
 		After:  "if overtaken && d.Changed && ev.Unsourced && ev.Kind != task.Overdue {"},
+	{Name: "what an operator had done before doing it again is not said", Kind: Unsaid, File: "shared/engine/engine.go",
+		Before: "if overtaken && ev.Unsourced && ev.Kind != task.Overdue {",
+		After:  "if overtaken && !d.Changed && ev.Unsourced && ev.Kind != task.Overdue {",
+		Test:   Test{"shared/operator", "^TestWhatWasDoneBeforeOthers"}},
 	{Name: "an overtaken write that the client had repeated is not said", Kind: Unsaid, File: "shared/engine/engine.go",
 		Before: "if try > 0 && errors.Is(err, store.ErrConflict) {",
 		After: `if try == 0 && errors.Is(err, store.ErrConflict) {
