@@ -129,9 +129,10 @@ func (c *change) index() {
 		return
 	}
 	next := c.nextLook()
-	if t.CompleteBy == 0 || next < t.CompleteBy || t.CompleteBy <= c.now {
-		t.CompleteBy = next
+	if t.CompleteBy > c.now {
+		next = min(next, t.CompleteBy)
 	}
+	t.CompleteBy = next
 }
 
 // nextLook is the exact time by which somebody has to look at the task.
