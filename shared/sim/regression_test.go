@@ -23,6 +23,8 @@ var regressions = []struct {
 	{"a late write is nothing to the message that its writer has turned to (the checker was wrong)", 30124496},
 	{"a task that a dead letter makes in the calm has a bound of its own (the checker was wrong)", 10108047},
 	{"an instance that learns a definition in the midst of a call may refuse it (the checker was wrong)", 100112618},
+	// Since a repeated write may be overtaken, this one no longer shows it; another was
+	// looked for among millions, and has not been found.
 	{"an operator drops nothing but what is about the damaged record (the checker was wrong)", 70583829},
 	{"a submission is not refused while it can't be read whether it was accepted (S2)", 288},
 }
