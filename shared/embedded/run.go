@@ -104,7 +104,7 @@ func (e *Engine) redeliverPage(ctx context.Context, q store.DueQuery) (next stri
 		return "", fmt.Errorf("reading the unfinished tasks: %w", err)
 	}
 	for _, row := range page.Rows {
-		if err := e.core.Wake(ctx, task.Wake{Task: row.ID}, true); err != nil {
+		if err := e.core.Wake(ctx, task.Wake{Task: row.ID}); err != nil {
 			return "", err
 		}
 	}

@@ -157,7 +157,7 @@ func TestTheQueuesMayBeLostAfterEveryWrite(t *testing.T) {
 		rig.Lose()
 		two := rig.Start("two")
 		for _, row := range rig.Due(0) {
-			if err := two.Engine.Wake(context.Background(), task.Wake{Task: row.ID}, true); err != nil {
+			if err := two.Engine.Wake(context.Background(), task.Wake{Task: row.ID}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -209,7 +209,7 @@ func TestAWakeUpIsNotDelayedBeyondWhatAQueueAllows(t *testing.T) {
 	t.Parallel()
 	rig := enginetest.New(t)
 	p := rig.Start("one")
-	if err := p.Engine.Wake(context.Background(), task.Wake{Task: "o-1", Delay: time.Hour}, true); err != nil {
+	if err := p.Engine.Wake(context.Background(), task.Wake{Task: "o-1", Delay: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	due, _ := rig.Queues.ToScheduler.NextDue()

@@ -50,10 +50,10 @@ func (e *Engine) request(ctx context.Context, r *task.Request) error {
 	return nil
 }
 
-// Wake sends a wake-up to the scheduler queue. With redeliver, the Scheduler
-// says again what the record implies.
-func (e *Engine) Wake(ctx context.Context, w task.Wake, redeliver bool) error {
-	return e.wake(ctx, queue.Wake{Task: w.Task, Redeliver: redeliver}, queue.Message{Delay: w.Delay})
+// Wake sends a wake-up to the scheduler queue by which the Scheduler says again
+// what the record implies.
+func (e *Engine) Wake(ctx context.Context, w task.Wake) error {
+	return e.wake(ctx, queue.Wake{Task: w.Task, Redeliver: true}, queue.Message{Delay: w.Delay})
 }
 
 // wake sends a wake-up in a message that has delay and group already.

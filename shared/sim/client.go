@@ -156,7 +156,7 @@ func (w *world) redeliver() {
 		h.begin(cause{kind: bySweep})
 		for _, r := range w.table.order {
 			if by := r.task.CompleteBy; by > 0 {
-				_ = p.engine.Wake(h.ctx, task.Wake{Task: r.task.ID}, true)
+				_ = p.engine.Wake(h.ctx, task.Wake{Task: r.task.ID})
 			}
 		}
 	})

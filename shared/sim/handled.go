@@ -173,7 +173,7 @@ func (m *model) granted(id task.ID, ask operator.Ask) {
 }
 
 // swept: one sweep acts on no more tasks than its cap (L3).
-func (m *model) swept(_ *hand, r supervisor.Report, _ error) {
+func (m *model) swept(r supervisor.Report) {
 	if r.Acted > m.w.plan.cap {
 		m.w.fail("L3 storm", "", fmt.Sprintf("a sweep acted on %d tasks, its cap is %d", r.Acted, m.w.plan.cap))
 	}

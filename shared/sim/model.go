@@ -131,7 +131,7 @@ func (m *model) open(t task.Task) *account {
 // isOf reports that a task has the content of a submission. It compares what they
 // say, and not the hash that the engine goes by.
 func isOf(t *task.Task, s *task.Submission) bool {
-	return bytes.Equal(t.Order, s.Order) && t.Tenant == s.Tenant && t.ResponseQueue == s.ResponseQueue
+	return alike(&task.Submission{Order: t.Order, Tenant: t.Tenant, ResponseQueue: t.ResponseQueue}, s)
 }
 
 // alike reports that two submissions of one id have the same content.

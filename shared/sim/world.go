@@ -238,8 +238,8 @@ func (w *world) tick(p *process) {
 
 func (w *world) sweep(h *hand) {
 	h.begin(cause{kind: bySweep})
-	report, err := h.proc.supervisor.Sweep(h.ctx)
-	w.model.swept(h, report, err)
+	report, _ := h.proc.supervisor.Sweep(h.ctx)
+	w.model.swept(report)
 	if w.tally.Faults[InputHeld] > 0 {
 		_, _ = h.proc.supervisor.Admit(h.ctx, 1+w.rng.IntN(5))
 	}
