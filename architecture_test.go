@@ -162,7 +162,7 @@ func TestWhoMayImportWhat(t *testing.T) {
 		imports string
 		may     []string
 	}{
-		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/agent/payment", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*", "infra/*/*"}},
+		{"net/http", []string{"shared/api", "shared/api/client", "shared/agent/httpagent", "shared/agent/payment", "shared/cloud/carrier", "shared/remote", "shared/telemetry", "cmd/*", "cmd/*/*", "infra/*/*"}},
 		{"modernc.org/sqlite", []string{"shared/store/sqlitestore"}},
 		{"database/sql", []string{"shared/store/sqlitestore"}},
 		{"github.com/aws/aws-lambda-go", []string{"shared/trigger"}},
@@ -214,7 +214,7 @@ func TestEnginesRunAnywhere(t *testing.T) {
 func TestOnlyWhatRunsOnAWSKnowsAWS(t *testing.T) {
 	t.Parallel()
 	adapters := []string{"shared/store/dynamostore", "shared/queue/sqsqueue", "shared/outlet", "shared/trigger"}
-	clients := []string{"shared/function", "shared/cloud", "shared/cloud/cloudtest", "cmd/triad/stack"}
+	clients := []string{"shared/function", "shared/cloud", "shared/cloud/carrier", "shared/cloud/cloudtest", "cmd/triad/stack"}
 	programs := []string{"functions/*", "functions/*/*", "cmd/triad", "cmd/triad/command"}
 	sdk := func(i string) bool { return strings.HasPrefix(i, "github.com/aws/") }
 	for _, p := range list(t) {

@@ -59,11 +59,8 @@ type cloud struct {
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	keys := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-	})
 	name := rand.Text()
-	tables := dynamodb.NewFromConfig(aws.Config{Region: "us-east-1", Credentials: keys, BaseEndpoint: aws.String(standin.DynamoDB(t))})
+	tables := dynamodb.NewFromConfig(standin.Caller(standin.DynamoDB(t)))
 	config := dynamostore.Config{Tasks: "tasks-" + name, Orders: "orders-" + name, Shards: shards}
 	if err := dynamostore.CreateTables(t.Context(), tables, config); err != nil {
 		t.Fatal(err)
@@ -77,7 +74,7 @@ func newCloud(t *testing.T) *cloud {
 		store: dynamostore.New(tables, config), queues: map[string]*sqsqueue.Queue{}, offers: catalog.New(def),
 		called: map[string]int{}, notices: map[string]string{},
 	}
-	messages := sqs.NewFromConfig(aws.Config{Region: "us-east-1", Credentials: keys, BaseEndpoint: aws.String(standin.ElasticMQ(t))})
+	messages := sqs.NewFromConfig(standin.Caller(standin.ElasticMQ(t)))
 	for _, q := range []string{queue.Submissions, queue.Scheduler, queue.AgentQueue("inventory"), queue.AgentQueue("payment"), queue.AgentQueue("shipping")} {
 		made, err := messages.CreateQueue(t.Context(), &sqs.CreateQueueInput{
 			QueueName: aws.String(q + "-" + name), Attributes: map[string]string{"VisibilityTimeout": "20"},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"triad/shared/cloud/carrier"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
@@ -20,7 +22,7 @@ func (f *Function) AWS() aws.Config {
 	c := aws.Config{
 		Region: f.Settings.Region, AppID: "triad-" + f.Name,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return credentials(f.Lookup) }),
-		HTTPClient:  awshttp.NewBuildableClient().WithTimeout(callWithin),
+		HTTPClient:  carrier.Whole(awshttp.NewBuildableClient().WithTimeout(callWithin)),
 	}
 	if f.Settings.Endpoint != "" {
 		c.BaseEndpoint = &f.Settings.Endpoint

@@ -2,7 +2,6 @@ package outlet_test
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"flag"
 	"fmt"
@@ -105,14 +104,7 @@ func inMemory() *rig {
 
 // queuesAt is a client of the queues of a server.
 func queuesAt(endpoint string) *sqs.Client {
-	return sqs.New(sqs.Options{Region: "eu-north-1", BaseEndpoint: &endpoint, Credentials: keys()})
-}
-
-// keys are credentials, which servers on this machine do not look at.
-func keys() aws.CredentialsProvider {
-	return aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
-	})
+	return sqs.NewFromConfig(standin.Caller(endpoint))
 }
 
 // on is a rig over queues of its own on a server.

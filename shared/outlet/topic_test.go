@@ -104,7 +104,7 @@ func (s subscriber) open(t *testing.T, m types.Message) (p published) {
 func TestAlertsReachTheQueuesOfOperators(t *testing.T) {
 	t.Parallel()
 	endpoint := standin.MiniStack(t)
-	topics := sns.New(sns.Options{Region: "eu-north-1", BaseEndpoint: &endpoint, Credentials: keys()})
+	topics := sns.NewFromConfig(standin.Caller(endpoint))
 	made, err := topics.CreateTopic(t.Context(), &sns.CreateTopicInput{Name: aws.String("alerts-" + rand.Text())})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestAlertsReachTheQueuesOfOperators(t *testing.T) {
 func TestAMissingTopicOnMiniStackIsTold(t *testing.T) {
 	t.Parallel()
 	endpoint := standin.MiniStack(t)
-	topics := sns.New(sns.Options{Region: "eu-north-1", BaseEndpoint: &endpoint, Credentials: keys()})
+	topics := sns.NewFromConfig(standin.Caller(endpoint))
 	const missing = "arn:aws:sns:eu-north-1:000000000000:missing"
 	out := outlet.New(outlet.Config{Topics: topics, Topic: missing})
 	equal(t, "error", text(out.Alert(t.Context(), []task.Alert{{ID: "a", Task: "o-1", Workflow: "order@1"}})),

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	flags "flag"
@@ -10,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"triad/infra/standin"
+	"triad/shared/cloud/carrier"
 	"triad/shared/store/dynamostore"
 	"triad/shared/store/memstore"
 	"triad/shared/store/sqlitestore"
@@ -41,12 +40,9 @@ func TestTheTableIsNoKinderThanDynamoDB(t *testing.T) {
 	const keep = 50 * 365 * 24 * time.Hour // DynamoDB Local does delete
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
 	defer transport.CloseIdleConnections()
-	client := dynamodb.NewFromConfig(aws.Config{
-		Region: "us-east-1", BaseEndpoint: &endpoint, HTTPClient: &http.Client{Transport: transport},
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-		}),
-	})
+	caller := standin.Caller(endpoint)
+	caller.HTTPClient = carrier.Whole(&http.Client{Transport: transport})
+	client := dynamodb.NewFromConfig(caller)
 	storetest.Compare(t, *awsWorlds, simulated(), onDynamoDB(client, "dynamostore", 0), onDynamoDB(client, "dynamostore that lets tasks expire", keep))
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"triad/shared/cloud/carrier"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -53,6 +55,7 @@ func (s *Stack) caller(ctx context.Context) (aws.Config, error) {
 	if s.config.Endpoint != "" {
 		c.BaseEndpoint, c.ConfigSources = &s.config.Endpoint, nil // where endpoints of single services are looked up
 	}
+	c.HTTPClient = carrier.Whole(c.HTTPClient)
 	return c, s.credentials(ctx, c)
 }
 

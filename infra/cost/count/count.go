@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -136,13 +135,7 @@ func Open() (*Stage, error) {
 
 // On returns a Stage of stand-ins that run already, by their endpoints.
 func On(tables, queues string) *Stage {
-	keys := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-	})
-	at := func(endpoint string) aws.Config {
-		return aws.Config{Region: "us-east-1", Credentials: keys, BaseEndpoint: &endpoint}
-	}
-	return &Stage{tables: dynamodb.NewFromConfig(at(tables)), queues: sqs.NewFromConfig(at(queues))}
+	return &Stage{tables: dynamodb.NewFromConfig(standin.Caller(tables)), queues: sqs.NewFromConfig(standin.Caller(queues))}
 }
 
 // Close ends what Open started.

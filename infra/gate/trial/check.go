@@ -25,6 +25,7 @@ const limit = 10 * time.Minute
 // found is what a check says.
 type found struct {
 	by      []string // nothing: all is well
+	said    string   // what the tests that failed printed
 	seeds   int
 	skipped string // why a test was left out
 }
@@ -84,6 +85,7 @@ func (g *Gate) simulate(ctx context.Context, binary, overlay string) (found, err
 	f := found{seeds: result.Tally.Seeds}
 	for _, v := range result.Violations {
 		f.by = append(f.by, v.Violation.Rule)
+		f.said = fmt.Sprintf("seed %d", f.seeds)
 	}
 	return f, nil
 }
@@ -108,6 +110,7 @@ func (g *Gate) test(ctx context.Context, binary string, t mutant.Test) (found, e
 	}
 	slices.Sort(f.by)
 	f.by = slices.Compact(f.by)
+	f.said = ending(slices.Concat(out, text))
 	if m := skippedTest.FindSubmatch(out); m != nil {
 		f.skipped = fmt.Sprintf("%s needs what is not installed", m[1])
 	}
@@ -120,6 +123,12 @@ func (g *Gate) test(ctx context.Context, binary string, t mutant.Test) (found, e
 		return found{}, fmt.Errorf("%s has no tests %s", t.Package, t.Run)
 	}
 	return f, nil
+}
+
+// ending is the last of what a test printed, where its failures are.
+func ending(said []byte) string {
+	const most = 4 << 10
+	return string(bytes.TrimSpace(bytes.ToValidUTF8(said[max(0, len(said)-most):], nil)))
 }
 
 // run runs a program to its end. That it fails is no error: that is what it is

@@ -154,7 +154,7 @@ func (g *Gate) asItIs(ctx context.Context, dir string, mutants []mutant.Mutant) 
 		case err != nil:
 			faults[i] = fmt.Errorf("checking Triad as it is: %w", err)
 		case len(found.by) > 0:
-			faults[i] = fmt.Errorf("%s fails without a mutant, so nothing can be said of mutants: mend that first", strings.Join(found.by, ", "))
+			faults[i] = fmt.Errorf("%s fails without a mutant, so nothing can be said of mutants: mend that first\n%s", strings.Join(found.by, ", "), found.said)
 		}
 		skipped[i] = found.skipped
 	})

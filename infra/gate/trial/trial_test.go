@@ -95,6 +95,7 @@ func TestWhatCanNotBeTriedIsAnError(t *testing.T) {
 	}{
 		"a mutant that does not compile":         {sound, "return 1", "^TestIt$", `trying the mutant "m": building it`},
 		"a test that fails without the mutant":   {`func TestIt(t *testing.T) { t.Fatal() }`, "return false", "^TestIt$", "TestIt fails without a mutant"},
+		"what that test said":                    {`func TestIt(t *testing.T) { t.Fatal("of old") }`, "return false", "^TestIt$", "it_test.go:5: of old"},
 		"a test that does not exist":             {sound, "return false", "^TestOther$", "it has no tests ^TestOther$"},
 		"a test that ends without saying so":     {`func TestIt(t *testing.T) { if !Works() { panicking() } }; func panicking() { go panic("x"); select {} }`, "return false", "^TestIt$", "failed, and none says so"},
 		"a text that the mutant does not find":   {sound, "", "^TestIt$", "occurs 0 times in it/it.go"},

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"triad/shared/cloud/carrier"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -46,7 +48,7 @@ func (c *Cloud) output(ctx context.Context, path string, args ...string) (string
 
 func (c *Cloud) sdk() aws.Config {
 	return aws.Config{
-		Region: Region, BaseEndpoint: &c.state.Endpoint,
+		Region: Region, BaseEndpoint: &c.state.Endpoint, HTTPClient: carrier.Whole(nil),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
 		}),

@@ -72,11 +72,8 @@ func New(t testing.TB) *Deployment {
 	services := httptest.NewServer(remote.New(remote.Config{}))
 	t.Cleanup(services.Close)
 	d.Services = remote.Client{BaseURL: services.URL}
-	keys := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-	})
-	d.SQS = sqs.NewFromConfig(aws.Config{Region: region, Credentials: keys, BaseEndpoint: aws.String(standin.ElasticMQ(t))})
-	d.DynamoDB = dynamodb.NewFromConfig(aws.Config{Region: region, Credentials: keys, BaseEndpoint: aws.String(standin.DynamoDB(t))})
+	d.SQS = sqs.NewFromConfig(standin.Caller(standin.ElasticMQ(t)))
+	d.DynamoDB = dynamodb.NewFromConfig(standin.Caller(standin.DynamoDB(t)))
 	d.Tables = dynamostore.Config{Tasks: d.Name + "-Tasks", Orders: d.Name + "-Orders", Shards: 2}
 	if err := dynamostore.CreateTables(t.Context(), d.DynamoDB, d.Tables); err != nil {
 		t.Fatal(err)

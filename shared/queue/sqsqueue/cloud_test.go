@@ -69,24 +69,19 @@ type refusal struct {
 // newCloud makes a cloud and a queue on it.
 func newCloud(script func(call) (int, any, error), cfg sqsqueue.Config) (*cloud, *sqsqueue.Queue) {
 	c := &cloud{queue: memqueue.New(memqueue.Config{Visibility: 3 * time.Second, MaxReceives: 3}), script: script}
-	return c, sqsqueue.New(client("", c), testURL, cfg)
+	return c, sqsqueue.New(client(c), testURL, cfg)
 }
 
-// client is the SDK's client: over HTTP to an endpoint, with the SDK's retries as in
-// the functions, or by a transport of its own and without.
-func client(endpoint string, transport sqs.HTTPClient) *sqs.Client {
-	o := sqs.Options{
+// client is the SDK's client, by a transport of its own and without retries.
+func client(transport sqs.HTTPClient) *sqs.Client {
+	return sqs.New(sqs.Options{
 		Region:     "eu-north-1",
 		Retryer:    aws.NopRetryer{},
 		HTTPClient: transport,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
 		}),
-	}
-	if endpoint != "" {
-		o.BaseEndpoint, o.Retryer = &endpoint, nil
-	}
-	return sqs.New(o)
+	})
 }
 
 // Do answers a request.

@@ -60,7 +60,7 @@ func TestConformanceBehindTheWire(t *testing.T) {
 
 func TestConformanceOnElasticMQ(t *testing.T) {
 	t.Parallel()
-	server := &server{Client: client(standin.ElasticMQ(t), nil)}
+	server := &server{Client: sqs.NewFromConfig(standin.Caller(standin.ElasticMQ(t)))}
 	server.redrive = server.moveTask
 	queuetest.Run(t, server.open)
 }
@@ -69,7 +69,7 @@ func TestConformanceOnElasticMQ(t *testing.T) {
 // go back one by one.
 func TestConformanceOnMiniStack(t *testing.T) {
 	t.Parallel()
-	server := &server{Client: client(standin.MiniStack(t), nil)}
+	server := &server{Client: sqs.NewFromConfig(standin.Caller(standin.MiniStack(t)))}
 	server.redrive = server.moveOneByOne
 	queuetest.Run(t, server.open)
 }
@@ -78,7 +78,7 @@ func TestConformanceOnMiniStack(t *testing.T) {
 // that nobody waits for, yet it comes long before its visibility timeout.
 func TestAnAbandonedPollOnElasticMQ(t *testing.T) {
 	t.Parallel()
-	server := &server{Client: client(standin.ElasticMQ(t), nil)}
+	server := &server{Client: sqs.NewFromConfig(standin.Caller(standin.ElasticMQ(t)))}
 	url := server.create(t, "abandoned", map[string]string{"VisibilityTimeout": "600"})
 	q := sqsqueue.New(server, url, sqsqueue.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
 	"triad/infra/standin"
@@ -98,7 +99,7 @@ func TestAMissingQueueIsTold(t *testing.T) {
 			t.Parallel()
 			endpoint := start(t)
 			url := endpoint + "/000000000000/missing"
-			q := sqsqueue.New(client(endpoint, nil), url, sqsqueue.Config{})
+			q := sqsqueue.New(sqs.NewFromConfig(standin.Caller(endpoint)), url, sqsqueue.Config{})
 			_, err := q.Receive(t.Context(), 1, 0)
 			equal(t, "error", text(err), "receiving from queue missing: there is no queue at "+url+": check the URL and its region, and that the stack is deployed")
 		})

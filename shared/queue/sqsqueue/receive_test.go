@@ -167,7 +167,7 @@ func TestDrainWaitsForPolls(t *testing.T) {
 func TestAPollWithoutAnswerEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := sqsqueue.New(client("", hanging{}), testURL, sqsqueue.Config{})
+		q := sqsqueue.New(client(hanging{}), testURL, sqsqueue.Config{})
 		began := time.Now()
 		_, err := q.Receive(t.Context(), 1, 5*time.Second)
 		if err == nil || errors.Is(err, context.DeadlineExceeded) {

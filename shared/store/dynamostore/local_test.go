@@ -1,16 +1,15 @@
 package dynamostore_test
 
 import (
-	"context"
 	"crypto/rand"
 	"net/http"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"triad/infra/standin"
+	"triad/shared/cloud/carrier"
 	"triad/shared/store/dynamostore"
 	"triad/shared/store/storetest"
 	"triad/shared/task"
@@ -52,15 +51,9 @@ func dial(t *testing.T, transport http.RoundTripper) *dynamodb.Client {
 }
 
 func dialAt(endpoint string, transport http.RoundTripper) *dynamodb.Client {
-	c := aws.Config{
-		Region:       "us-east-1",
-		BaseEndpoint: aws.String(endpoint),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-		}),
-	}
+	c := standin.Caller(endpoint)
 	if transport != nil {
-		c.HTTPClient = &http.Client{Transport: transport}
+		c.HTTPClient = carrier.Whole(&http.Client{Transport: transport})
 	}
 	return dynamodb.NewFromConfig(c)
 }
