@@ -189,12 +189,11 @@ explore: ## go through every world of a small task, and fail every pair of calls
 	go test -count=1 -timeout 2h ./shared/engine -run TestEveryPairOfCallsMayFail -v -all
 
 .PHONY: mutate
-mutate: ## mutate package task, run its tests on each mutant, and fail when one lives (half an hour)
+mutate: ## mutate package task, run its tests on each mutant, and fail when one lives (a quarter of an hour; ONLY=regexp, JSON=1)
 	@mkdir -p .local
-	go run $(GREMLINS) unleash --workers 1 --timeout-coefficient 10 --invert-logical --invert-loopctrl \
-	  --invert-assignments --invert-bitwise --invert-bwassign --remove-self-assignments \
-	  -E explore/ -S lt -o $(CURDIR)/.local/mutants.json ./shared/task
-	go run ./infra/mutate -report .local/mutants.json
+	@go run $(GREMLINS) unleash --dry-run --invert-logical --invert-loopctrl --invert-assignments \
+	  --invert-bitwise --invert-bwassign --remove-self-assignments -o $(CURDIR)/.local/mutants.json ./shared/task >/dev/null
+	@go run ./infra/mutate -report .local/mutants.json $${ONLY:+-only "$$ONLY"} $(if $(JSON),-json)
 
 .PHONY: gate
 gate: ## break Triad on purpose, in many ways, and fail when one is not noticed (ONLY=regexp, JSON=1; UPDATE=1 writes docs/proof.md)
