@@ -56,6 +56,22 @@ func retryRules() []rule {
 			s.sends("tell Error", "alert a")
 			equal(s, "reason", s.task.Reason, "step a failed: try later")
 		}},
+		{"of two steps that fail, the first is the reason", func(s *script) {
+			s.start(flow(work("a"), work("b", after())))
+			s.refuses("b")
+			reason := s.task.Reason
+			s.refuses("a")
+			s.want("Error: a Error#1 x1, b Error#1 x1")
+			equal(s, "reason", s.task.Reason, reason)
+		}},
+		{"of two steps that fail and have the task undone, the first is the reason", func(s *script) {
+			s.start(flow(work("a", compensate), work("b", after(), compensate)))
+			s.refuses("b")
+			reason := s.task.Reason
+			s.refuses("a")
+			s.want("Compensated: a Error#1 x1, b Error#1 x1")
+			equal(s, "reason", s.task.Reason, reason)
+		}},
 		{"a permanent failure is not tried again", func(s *script) {
 			s.start(sequence("a"))
 			s.refuses("a")

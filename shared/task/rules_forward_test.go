@@ -38,12 +38,15 @@ func forwardRules() []rule {
 			equal(s, "version", s.task.Version, int64(2))
 		}},
 		{"the last reply completes the task, and tells it with its outputs", func(s *script) {
-			s.start(sequence("a", "b"))
+			longest := `"` + strings.Repeat("x", task.InlineOutput-2) + `"`
+			s.start(sequence("a", "none", "longest", "longer"))
 			s.returns("a", `{"id":7}`)
-			s.returns("b", `"`+strings.Repeat("x", task.InlineOutput)+`"`)
-			s.want("Processed: a Processed#1, b Processed#1")
+			s.ok("none")
+			s.returns("longest", longest)
+			s.returns("longer", `"x`+longest[1:])
+			s.want("Processed: a Processed#1, none Processed#1, longest Processed#1, longer Processed#1")
 			s.sends("tell Processed")
-			equal(s, "inline outputs", s.last.Notices[0].Outputs, map[string]json.RawMessage{"a": json.RawMessage(`{"id":7}`)})
+			equal(s, "inline outputs", s.last.Notices[0].Outputs, map[string]json.RawMessage{"a": json.RawMessage(`{"id":7}`), "longest": json.RawMessage(longest)})
 			equal(s, "ended", s.task.EndedAt, s.in(0))
 			equal(s, "due", s.task.CompleteBy, 0)
 		}},

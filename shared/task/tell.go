@@ -84,14 +84,13 @@ func failedStep(t *Task) string {
 // when their hashes are. White space outside of strings does not count; the
 // order of an object's fields does. 22 characters.
 func (s Submission) Hash() string {
-	var content bytes.Buffer
-	content.Grow(len(s.Order) + len(s.Workflow) + len(s.ResponseQueue) + len(s.Tenant) + 40)
+	content := bytes.NewBuffer(make([]byte, 0, 1024))
 	for _, part := range []string{s.Workflow, s.ResponseQueue, s.Tenant} {
 		content.WriteString(strconv.Itoa(len(part)))
 		content.WriteByte(':')
 		content.WriteString(part)
 	}
-	if before := content.Len(); json.Compact(&content, s.Order) != nil {
+	if before := content.Len(); json.Compact(content, s.Order) != nil {
 		content.Truncate(before)
 		content.Write(s.Order) // not JSON: it is refused at the door, hash it as it is
 	}
@@ -130,10 +129,7 @@ func heldShardOf(p Priority, id ID, tenant string, shards int) int {
 
 // shardOf spreads tasks over shards, by id or tenant.
 func shardOf[S ~string](key S, shards int) int {
-	if shards <= 1 {
-		return 0
-	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // a hash's Write never fails
-	return int(h.Sum32() % uint32(shards))
+	return int(h.Sum32() % uint32(max(shards, 1)))
 }

@@ -30,7 +30,7 @@ func (c *change) backward() {
 
 func (c *change) liveForward() bool {
 	for i := range c.d.Task.Steps {
-		if s := &c.d.Task.Steps[i]; s.Live() && s.State == Processing {
+		if c.d.Task.Steps[i].State == Processing {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -107,12 +108,13 @@ func (v *verifier) index() {
 // end of the task be told.
 func (v *verifier) nextClaim() (due Millis, waits bool) {
 	live := false
+	due = math.MaxInt64
 	for i := range v.t.Steps {
 		s := &v.t.Steps[i]
 		live = live || s.Live()
 		open := s.State == Compensating || s.State == Pending && v.t.Goal == "" && !v.t.Paused && v.after(i) == ""
-		if !s.Live() && open && (!waits || s.CompleteBy < due) {
-			due, waits = s.CompleteBy, true
+		if !s.Live() && open {
+			due, waits = min(due, s.CompleteBy), true
 		}
 	}
 	if v.t.Goal != "" && !live && !waits {

@@ -66,6 +66,14 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 			r.LockedBy, r.Steps[1].LockedBy, r.Steps[1].State, r.Goal = "", "", task.Error, task.Error
 			r.CompleteBy = r.Deadline
 		}, "something can start at 0"},
+		"the second claim comes first": {func(r *task.Task) {
+			r.LockedBy, r.Steps[1].LockedBy, r.Steps[1].State, r.Steps[2].State = "", "", task.Compensating, task.Compensating
+			r.CompleteBy, r.Steps[1].CompleteBy, r.Steps[2].CompleteBy = r.Deadline, 9, 7
+		}, "something can start at 7"},
+		"the first claim comes first": {func(r *task.Task) {
+			r.LockedBy, r.Steps[1].LockedBy, r.Steps[1].State, r.Steps[2].State = "", "", task.Compensating, task.Compensating
+			r.CompleteBy, r.Steps[1].CompleteBy, r.Steps[2].CompleteBy = r.Deadline, 7, 9
+		}, "something can start at 7"},
 		"finished and in the index":     {func(r *task.Task) { end(task.Error)(r); r.CompleteBy = 7 }, "owing false, and its CompleteBy is 7"},
 		"owing and not in the index":    {func(r *task.Task) { end(task.Error)(r); r.Owing = true }, "owing true, and its CompleteBy is 0"},
 		"an end without a time":         {func(r *task.Task) { end(task.Error)(r); r.EndedAt = 0 }, "its EndedAt is 0"},
@@ -118,7 +126,21 @@ func TestVerifyNamesTheStepAndNothingElse(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
-	if got := damaged(t, func(*task.Task) {}); len(got) > 0 {
-		t.Errorf("a sound record has the faults %v", got)
+	for name, change := range map[string]func(*task.Task){
+		"as it is":                   func(*task.Task) {},
+		"in the first shard":         func(r *task.Task) { r.Shard = 0 },
+		"with the longest reason":    func(r *task.Task) { r.Reason = strings.Repeat("x", task.MaxError) },
+		"with the longest error":     func(r *task.Task) { r.Steps[0].Error = strings.Repeat("x", task.MaxError) },
+		"with the longest output":    func(r *task.Task) { r.Steps[0].Output = make([]byte, task.MaxOutput) },
+		"parked as often as may be":  func(r *task.Task) { r.Steps[1].Waits = 2 },
+		"looked at at its deadline":  func(r *task.Task) { r.CompleteBy, r.Steps[1].CompleteBy = r.Deadline, r.Deadline },
+		"looked at when a step is":   func(r *task.Task) { r.CompleteBy = r.Steps[1].CompleteBy },
+		"failed as often as may be":  func(r *task.Task) { r.Steps[1].FailureCount, r.Steps[1].Attempt, r.FailureCount = 5, 5, 5 },
+		"failed at every attempt":    func(r *task.Task) { r.Steps[1].FailureCount, r.FailureCount = 1, 1 },
+		"looked at as soon as it is": func(r *task.Task) { r.CompleteBy = 1 },
+	} {
+		if got := damaged(t, change); len(got) > 0 {
+			t.Errorf("a sound record, %s, has the faults %v", name, got)
+		}
 	}
 }

@@ -20,11 +20,19 @@ func TestValidateID(t *testing.T) {
 		wrong string // part of the error; empty for none
 	}{
 		"one character":          {"a", ""},
+		"the first letters":      {"aA0", ""},
+		"the last letters":       {"zZ9", ""},
 		"every kind of mark":     {"Order-1.2_3:4", ""},
 		"begins with a digit":    {"7-eleven", ""},
 		"the longest":            {task.ID(strings.Repeat("x", task.MaxID)), ""},
 		"empty":                  {"", "id is empty"},
 		"too long":               {task.ID(strings.Repeat("x", task.MaxID+1)), "129 characters: at most 128"},
+		"before the letters":     {"a`", "position 2"},
+		"after the letters":      {"a{", "position 2"},
+		"before the capitals":    {"a@", "position 2"},
+		"after the capitals":     {"a[", "position 2"},
+		"before the digits":      {"a/", "position 2"},
+		"after the digits":       {"a;", "position 2"},
 		"begins with a mark":     {"-rf", `'-' at position 1`},
 		"a path":                 {"a/b", `'/' at position 2`},
 		"a space":                {"a b", `' ' at position 2`},
@@ -201,8 +209,11 @@ func TestHeldTasksOfATenantWaitInOneShard(t *testing.T) {
 		w.Priority = p
 		first := rank * task.HeldLines
 		for i := range 50 {
-			if n := task.HeldShard(held("o-1", fmt.Sprint("tenant-", i), 4).Shard); n < first || n >= first+task.HeldLines {
-				t.Errorf("a task of priority %q waits in the %dth shard, want one of %d from %d", p, n, task.HeldLines, first)
+			for _, tenant := range []string{"", fmt.Sprint("tenant-", i)} {
+				id := task.ID(fmt.Sprint("o-", i))
+				if n := task.HeldShard(held(id, tenant, 4).Shard); n < first || n >= first+task.HeldLines {
+					t.Errorf("a task of priority %q and tenant %q waits in the %dth shard, want one of %d from %d", p, tenant, n, task.HeldLines, first)
+				}
 			}
 		}
 	}
