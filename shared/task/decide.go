@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -135,24 +136,18 @@ func (c *change) index() {
 	t.CompleteBy = next
 }
 
-// nextLook is the exact time by which somebody has to look at the task.
+// nextLook is the exact time by which somebody has to look at a task that is not
+// finished, or owes something.
 func (c *change) nextLook() Millis {
 	t := &c.d.Task
-	if c.e.Kind == Submitted && c.e.Hold {
+	switch {
+	case c.e.Kind == Submitted && c.e.Hold:
 		return c.now // due at once: no message was sent
+	case t.State.Finished():
+		return c.now + wakeGrace // it owes what it has to tell
 	}
-	next := Millis(0)
-	by := func(m Millis) {
-		if next == 0 || m < next {
-			next = m
-		}
-	}
-	if t.Owing {
-		by(c.now + wakeGrace)
-	}
-	if t.State.Finished() {
-		return next
-	}
+	next := Millis(math.MaxInt64)
+	by := func(m Millis) { next = min(next, m) }
 	if t.Goal == "" {
 		by(t.Deadline)
 	}
@@ -207,7 +202,7 @@ func (c *change) moveTask(to State, why Cause) {
 	t := &c.d.Task
 	c.permit(Transition{OfTask, t.State, to, why})
 	c.d.Moves = append(c.d.Moves, Move{From: t.State, To: to, Cause: why})
-	if t.State == Pending && t.Shard < 0 {
+	if t.Shard < 0 {
 		t.Shard = shardOf(t.ID, c.e.Shards) // held no more
 	}
 	t.State = to

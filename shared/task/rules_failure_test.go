@@ -72,6 +72,18 @@ func retryRules() []rule {
 			s.want("Compensated: a Error#1 x1, b Error#1 x1")
 			equal(s, "reason", s.task.Reason, reason)
 		}},
+		{"a wait that is as long as a message can wait is looked at some time after its wake-up", func(s *script) {
+			s.start(flow(work("a", attempts(1), parks(15*time.Minute, 1, task.OnError))))
+			s.after(10 * time.Second).overdue()
+			s.sends("wake later")
+			equal(s, "due", s.task.CompleteBy, s.in(15*time.Minute+30*time.Second))
+		}},
+		{"a wait that is longer is looked at when it is over", func(s *script) {
+			s.start(flow(work("a", attempts(1), parks(15*time.Minute+time.Millisecond, 1, task.OnError))))
+			s.after(10 * time.Second).overdue()
+			s.sends()
+			equal(s, "due", s.task.CompleteBy, s.in(15*time.Minute+time.Millisecond))
+		}},
 		{"a permanent failure is not tried again", func(s *script) {
 			s.start(sequence("a"))
 			s.refuses("a")

@@ -1,5 +1,7 @@
 package task
 
+import "slices"
+
 // Cause says why a transition is made; two causes can lead to one state.
 type Cause string
 
@@ -85,11 +87,4 @@ var transitions = [...]Transition{
 // Transitions returns the table of permitted moves.
 func Transitions() []Transition { return append([]Transition(nil), transitions[:]...) }
 
-func permitted(t Transition) bool {
-	for i := range transitions {
-		if transitions[i] == t {
-			return true
-		}
-	}
-	return false
-}
+func permitted(t Transition) bool { return slices.Contains(transitions[:], t) }

@@ -119,6 +119,21 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 	}
 }
 
+// TestNoDecisionMovesWhatIsNotThere: a record that Decide never makes is an error,
+// and not written on.
+func TestNoDecisionMovesWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := &script{t: t, seen: newSightings()}
+	s.start(sequence("a"))
+	reply := s.reply("a", task.Succeeded)
+	record := s.task.Clone()
+	record.Steps[0].State = task.Pending
+	_, err := task.Decide(s.w, record, reply, s.now)
+	if want := `no transition of a step from "Pending" to "Processed" because "succeeded"`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want one with %s", err, want)
+	}
+}
+
 func TestVerifyNamesTheStepAndNothingElse(t *testing.T) {
 	t.Parallel()
 	got := damaged(t, func(r *task.Task) { r.Steps[1].Waits = 3 })

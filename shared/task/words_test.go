@@ -219,6 +219,25 @@ func TestHeldTasksOfATenantWaitInOneShard(t *testing.T) {
 	}
 }
 
+// TestATaskStaysInItsShard, also in the first, when there are more shards than when
+// it began.
+func TestATaskStaysInItsShard(t *testing.T) {
+	t.Parallel()
+	for i := range 8 {
+		sub := submission(sequence("a"))
+		sub.ID = task.ID(fmt.Sprint("o-", i))
+		began, err := decideTwice(sequence("a"), task.Task{}, task.Event{Kind: task.Submitted, Submission: sub, Shards: 1, By: "one"}, noon())
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply := task.Event{Kind: task.Replied, Step: "a", Attempt: 1, LockedBy: "one", Outcome: task.Succeeded, By: "two", Shards: 8}
+		ended, err := decideTwice(sequence("a"), began.Task, reply, noon())
+		if err != nil || ended.Task.State != task.Processed || ended.Task.Shard != 0 {
+			t.Errorf("the task is %s, in shard %d, error %v", ended.Task.State, ended.Task.Shard, err)
+		}
+	}
+}
+
 func TestShardsAreStableAndAllUsed(t *testing.T) {
 	t.Parallel()
 	used := map[int]bool{}
