@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"triad/shared/cloud"
 )
 
 // rulesOf are all rules of the templates, by what they ask for.
@@ -331,7 +333,8 @@ func TestTheTemplateKeepsMessagesAsLongAsThePromiseSays(t *testing.T) {
 }
 
 // TestTheBillIsOfThisTemplate: what the document says a deployment costs idle is
-// counted of as many queues and alarms as the template has.
+// counted of as many queues and alarms as the template has, and its looks at queues
+// are those that Submission makes.
 func TestTheBillIsOfThisTemplate(t *testing.T) {
 	t.Parallel()
 	all := load(t)
@@ -350,6 +353,7 @@ func TestTheBillIsOfThisTemplate(t *testing.T) {
 	}
 	for _, line := range []string{
 		fmt.Sprintf("polling by event sources: %d queues", queues), fmt.Sprintf("alarms: %d alarms", alarms),
+		fmt.Sprintf("asks the %d agents' queues how much waits, once in %d orders", len(agents(t).names), cloud.LookAfter),
 	} {
 		if !strings.Contains(string(bill), line) {
 			t.Errorf("docs/cost.md does not say %q: count again, with the defaults of infra/cost corrected", line)

@@ -32,11 +32,13 @@ type depther interface {
 	Depth(ctx context.Context) (queue.Depth, error)
 }
 
-// How long a look holds good for new tasks, and for how many of them while there is
-// room, since each is billed as a request to every queue; and how long it may take.
+// LookAfter is for how many new tasks, while there is room, a look at the agents'
+// queues holds good: each look is billed as a request to every one of them.
+const LookAfter = 50
+
+// For how long a look holds good, and how long it may take.
 const (
 	lookEvery  = 10 * time.Second
-	lookAfter  = 50
 	lookWithin = 2 * time.Second
 )
 
@@ -86,7 +88,7 @@ func (r *room) hold(p task.Priority) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
-	if time.Since(r.looked) > lookEvery && (r.last <= r.limit/2 || r.asked > lookAfter) {
+	if time.Since(r.looked) > lookEvery && (r.last <= r.limit/2 || r.asked > LookAfter) {
 		r.last, r.looked, r.asked = r.left(context.Background()), time.Now(), 1
 	}
 	if p == task.High {

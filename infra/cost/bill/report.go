@@ -36,7 +36,8 @@ func New(counts []count.Counts, keepDays int, a Assumed, d Deployment) Report {
 }
 
 // How many queues are not an agent's: submissions, scheduler, ticks. And how many
-// orders a look at the agents' queues serves, as shared/cloud has it.
+// orders a look at the agents' queues serves, as shared/cloud has it. A test of the
+// template holds both against what is deployed.
 const (
 	notAgents = 3
 	lookAfter = 50
