@@ -158,4 +158,10 @@ func TestVerifyNamesTheStepAndNothingElse(t *testing.T) {
 			t.Errorf("a sound record, %s, has the faults %v", name, got)
 		}
 	}
+	held := &script{t: t, seen: newSightings()}
+	held.held(verifyFlow())
+	held.task.Shard = task.HeldShard(task.HeldShards - 1)
+	if got := task.Verify(held.w, held.task, task.At(held.now)); len(got) > 0 {
+		t.Errorf("a task that is held in the last shard has the faults %v", got)
+	}
 }
