@@ -213,14 +213,14 @@ func TestTheEngineBringsOrdersToTheirEndsOnTheStandIns(t *testing.T) {
 	c.check(t, want)
 }
 
-// await polls the table until every order has ended.
+// await polls the table until every order has ended and owes nothing.
 func (c *cloud) await(t *testing.T, want map[task.ID]task.State) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for id := range want {
 		for tick := time.Tick(50 * time.Millisecond); ; {
-			if got, err := c.store.Load(ctx, id); err == nil && got.State.Finished() {
+			if got, err := c.store.Load(ctx, id); err == nil && got.State.Finished() && got.CompleteBy == 0 {
 				break
 			}
 			select {

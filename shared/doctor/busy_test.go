@@ -58,12 +58,12 @@ func TestABusyDeploymentReportsNothing(t *testing.T) {
 func TestItMayRunBesideEngines(t *testing.T) {
 	t.Parallel()
 	d := deploy(t)
-	d.config.Lag = 50 * time.Millisecond // between its file and its memory
+	d.config.Lag = time.Second // between its file and its memory, at most
 	working, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
-			for n := 0; working.Err() == nil && n < 60; n++ {
+			for n := 0; working.Err() == nil && n < 10; n++ {
 				id := task.ID(fmt.Sprintf("o-%d-%d", worker, n))
 				if _, err := d.process.Submission.Submit(context.Background(), enginetest.Submission(id)); err != nil {
 					t.Error(err)

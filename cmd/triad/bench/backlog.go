@@ -101,7 +101,8 @@ func (c Config) submitAll(ctx context.Context, l *load, from, n int) error {
 	return g.Wait()
 }
 
-// restart opens the file again and lets the engine work for Config.Seconds.
+// restart opens the file again and lets the engine work for Config.Seconds, and
+// until a task has ended: a rate of nothing says nothing.
 func (c Config) restart(ctx context.Context, r *Backlog) error {
 	start := time.Now()
 	s, _, err := c.open(ctx, "backlog")
@@ -122,14 +123,33 @@ func (c Config) restart(ctx context.Context, r *Backlog) error {
 	}
 	r.ReadyAfter = time.Since(start).Seconds()
 	c.Progress("ready after %.2f s with %d unfinished tasks", r.ReadyAfter, r.Unfinished)
-	work, cancel := context.WithTimeout(ctx, time.Duration(c.Seconds*float64(time.Second)))
+	work, cancel := context.WithCancel(ctx)
 	defer cancel()
+	go func() {
+		defer cancel()
+		c.drain(work, engine, r.Unfinished)
+	}()
 	start = time.Now()
 	if err := engine.Run(work); err != nil {
 		return err
 	}
 	r.DrainPerS = float64(r.Unfinished+1-engine.Unfinished()) / time.Since(start).Seconds()
 	return nil
+}
+
+// drain returns when Config.Seconds are over and fewer tasks are unfinished than at
+// the start.
+func (c Config) drain(ctx context.Context, e *embedded.Engine, unfinished int) {
+	over := time.Now().Add(time.Duration(c.Seconds * float64(time.Second)))
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for time.Now().Before(over) || e.Unfinished() > unfinished {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func drainer(s *sqlitestore.Store, steps, unfinished int) (*embedded.Engine, error) {

@@ -103,7 +103,7 @@ func (d *deployment) channel(ctx context.Context, client *sqs.Client, suffix str
 	c.till = &till{client: client}
 	c.queue = sqsqueue.New(c.till, *made.QueueUrl, sqsqueue.Config{Name: c.name})
 	c.depth = sqsqueue.New(client, *made.QueueUrl, sqsqueue.Config{Name: c.name})
-	c.sender = paced{d.pace, &sqsqueue.Batcher{To: slow{d.pace, c.queue}}}
+	c.sender = newPaced(d.pace, c.queue)
 	d.channels[c.name] = &c
 	if c.function != "" {
 		d.order = append(d.order, &c)

@@ -7,6 +7,7 @@ import (
 
 	"triad/shared/engine"
 	"triad/shared/queue"
+	"triad/shared/queue/sqsqueue"
 )
 
 // pace has the handlers of a batch send at the same time. On AWS they do about
@@ -14,8 +15,8 @@ import (
 // than a call to SQS, so that sqsqueue.Batcher has one message go alone and the
 // others follow together. Here commits take turns on one machine, and how many
 // sends meet would be chance. A handler therefore waits at its send until every
-// other handler of the batch sends too, or has returned; then one goes first, and
-// the others when its call is under way.
+// other handler of the batch sends too, or has returned; then one goes first, the
+// others when its call is under way, and that call ends when they wait for the next.
 type pace struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -23,7 +24,8 @@ type pace struct {
 	waiting int  // of these, at a send
 	round   int  // of sends, that is under way
 	first   bool // one may go first
-	led     bool // it has, and its call has not begun
+	follow  int  // how many follow it
+	led     bool // it has gone, and its call has not begun
 }
 
 func newPace() *pace {
@@ -65,48 +67,59 @@ func (p *pace) look() {
 	if p.waiting == 0 || p.waiting < p.running {
 		return
 	}
-	p.waiting, p.first = 0, true
+	p.follow, p.waiting, p.first = p.waiting-1, 0, true
 	p.changed.Broadcast()
 }
 
-// underWay lets the others follow.
-func (p *pace) underWay() {
+// underWay lets the others follow, and returns how many that are: none behind a call
+// that nobody led.
+func (p *pace) underWay() (follow int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.led {
-		p.led = false
-		p.round++
-		p.changed.Broadcast()
+	if !p.led {
+		return 0
 	}
+	p.led = false
+	p.round++
+	p.changed.Broadcast()
+	return p.follow
 }
 
-// paced sends at the pace of its batch.
+// paced sends at the pace of its batch, through a Batcher.
 type paced struct {
-	pace *pace
-	to   engine.Sender
+	pace    *pace
+	batcher *sqsqueue.Batcher
+}
+
+// newPaced returns what sends to a queue at a pace.
+func newPaced(p *pace, to engine.Sender) paced {
+	b := &sqsqueue.Batcher{}
+	b.To = slow{p, b, to}
+	return paced{p, b}
 }
 
 func (s paced) Send(ctx context.Context, msgs ...queue.Message) error {
 	s.pace.meet()
-	return s.to.Send(ctx, msgs...)
+	return s.batcher.Send(ctx, msgs...)
 }
 
-// callTime is how long a call to SQS takes at least, as on AWS. What stands in for
-// it may answer before the others have followed.
-const callTime = 10 * time.Millisecond
-
-// slow is a queue whose calls take callTime.
+// slow is a queue whose calls take until all who follow wait for the next. What
+// stands in for SQS may answer before.
 type slow struct {
-	pace *pace
-	to   engine.Sender
+	pace    *pace
+	batcher *sqsqueue.Batcher
+	to      engine.Sender
 }
 
 func (s slow) Send(ctx context.Context, msgs ...queue.Message) error {
-	s.pace.underWay()
-	select {
-	case <-time.After(callTime):
-		return s.to.Send(ctx, msgs...)
-	case <-ctx.Done():
-		return ctx.Err()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for follow := s.pace.underWay(); s.batcher.Waiting() < follow; {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	return s.to.Send(ctx, msgs...)
 }

@@ -52,7 +52,7 @@ func TestEffectsCountOnce(t *testing.T) {
 			}
 			cfg := httpagent.Config{Name: "inventory", URL: srv.URL + "/inventory/{task}"}
 			if tc.fault.Hang {
-				cfg.Timeout = 300 * time.Millisecond
+				cfg.Timeout = 2 * time.Second // of the tries that must succeed, too
 			}
 			h, err := httpagent.New(cfg)
 			if err != nil {

@@ -57,6 +57,13 @@ func (b *Batcher) Send(ctx context.Context, msgs ...queue.Message) error {
 	}
 }
 
+// Waiting returns how many Sends wait for the call that is under way.
+func (b *Batcher) Waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting)
+}
+
 // work makes calls until nobody waits.
 func (b *Batcher) work(ctx context.Context) {
 	for {

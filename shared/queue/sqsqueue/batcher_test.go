@@ -54,8 +54,10 @@ func TestWhatComesDuringACallGoesTogetherInTheNext(t *testing.T) {
 				}
 			})
 			synctest.Wait()
+			equal(t, "waiting", b.Waiting(), i) // all but the first, whose call is under way
 		}
 		all.Wait()
+		equal(t, "waiting at last", b.Waiting(), 0)
 		equal(t, "calls", to.calls, [][]string{{"0"}, {"1", "2", "3", "4", "5", "6", "7", "8", "9"}})
 		if err := b.Send(t.Context(), body(10)); err != nil {
 			t.Error(err)
