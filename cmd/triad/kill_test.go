@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"triad/infra/port"
 	"triad/shared/api/client"
 	"triad/shared/remote"
 	"triad/shared/task"
@@ -130,12 +130,11 @@ func build(ctx context.Context, t *testing.T, dir string) string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := port.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return port.Address(free)
 }
 
 // run starts the binary; it is killed at the end of the test.

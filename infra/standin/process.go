@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"triad/infra/port"
 )
 
 // guarded runs a program and kills it when file 3 is closed: a pipe that this
@@ -74,24 +74,15 @@ const ports = 5
 // onFreePort starts a server on a port of its own.
 func onFreePort(launch func(port int) (stop func(), err error)) (endpoint string, stop func(), err error) {
 	for range ports {
-		var port int
-		if port, err = freePort(); err != nil {
+		var free int
+		if free, err = port.Free(); err != nil {
 			return "", nil, err
 		}
-		if stop, err = launch(port); err == nil {
-			return "http://127.0.0.1:" + strconv.Itoa(port), stop, nil
+		if stop, err = launch(free); err == nil {
+			return "http://" + port.Address(free), stop, nil
 		}
 	}
 	return "", nil, err
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // launch starts a program and returns once it answers what it is asked.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"triad/infra/port"
 )
 
 // status is what the kernel tells of a process.
@@ -117,14 +119,14 @@ func (r Record) Environment(name string) (map[int]string, error) {
 	return found, nil
 }
 
-// FreePort returns wanted when nobody listens on it on this machine, and another
-// port otherwise. It may be taken before it is used: whoever uses it must be able
+// FreePort returns wanted when that is a port that nobody listens on on this machine,
+// and another one otherwise. It may be taken before it is used: whoever uses it must be able
 // to try again.
 func FreePort(wanted int) (int, error) {
-	for _, port := range []int{wanted, 0} {
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			return l.Addr().(*net.TCPAddr).Port, l.Close()
+	if wanted > 0 {
+		if l, err := net.Listen("tcp", port.Address(wanted)); err == nil {
+			return wanted, l.Close()
 		}
 	}
-	return 0, errors.New("finding a free port: there is none")
+	return port.Free()
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"triad/infra/port"
 	"triad/infra/soak/audit"
 	"triad/infra/soak/plan"
 	"triad/shared/api/client"
@@ -82,9 +83,11 @@ func (e *Embedded) Start(ctx context.Context) error {
 	serving, quit := context.WithCancel(context.WithoutCancel(ctx))
 	e.quit = quit
 	go func() { _ = remote.New(remote.Config{Logger: slog.New(slog.DiscardHandler)}).ServeOn(serving, l) }()
-	if e.address, err = freeAddress(); err != nil {
+	free, err := port.Free()
+	if err != nil {
 		return err
 	}
+	e.address = port.Address(free)
 	if e.client, err = client.New(client.Config{URL: "http://" + e.address, Connections: waiting, Timeout: answers}); err != nil {
 		return err
 	}
@@ -95,14 +98,6 @@ func (e *Embedded) Start(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(e.run(), e.ready(ctx))
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // run starts the process. It does not wait until it works: it may be killed
