@@ -189,7 +189,7 @@ explore: ## go through every world of a small task, and fail every pair of calls
 	go test -count=1 -timeout 2h ./shared/engine -run TestEveryPairOfCallsMayFail -v -all
 
 .PHONY: mutate
-mutate: ## mutate package task, run its tests on each mutant, and fail when one lives (a quarter of an hour; ONLY=regexp, JSON=1)
+mutate: ## mutate package task, run its tests on each mutant, and fail when one lives (twenty minutes; ONLY=regexp, JSON=1)
 	@mkdir -p .local
 	@go run $(GREMLINS) unleash --dry-run --invert-logical --invert-loopctrl --invert-assignments \
 	  --invert-bitwise --invert-bwassign --remove-self-assignments -o $(CURDIR)/.local/mutants.json ./shared/task >/dev/null
