@@ -9,12 +9,13 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"triad/infra/mutate/command"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := command.Run(ctx, os.Stdout, os.Stderr, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -102,15 +102,10 @@ func inMemory() *rig {
 	return r
 }
 
-// queuesAt is a client of the queues of a server.
-func queuesAt(endpoint string) *sqs.Client {
-	return sqs.NewFromConfig(standin.Caller(endpoint))
-}
-
 // on is a rig over queues of its own on a server.
 func on(t *testing.T, endpoint string) *rig {
 	t.Helper()
-	c := queuesAt(endpoint)
+	c := sqs.NewFromConfig(standin.Caller(endpoint))
 	var urls [3]string
 	for n := range urls {
 		made, err := c.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("outlet-" + rand.Text())})

@@ -109,7 +109,7 @@ func TestAlertsReachTheQueuesOfOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	queues := queuesAt(endpoint)
+	queues := sqs.NewFromConfig(standin.Caller(endpoint))
 	wrapped, raw := subscribe(t, topics, queues, made.TopicArn, false), subscribe(t, topics, queues, made.TopicArn, true)
 
 	var alerts []task.Alert

@@ -106,8 +106,8 @@ type Config struct {
 	// Package is the one whose tests have to find the mutants: its directory, from
 	// the root.
 	Package string
-	// Limit is how long the tests may take. Defaults to 20 times what they take
-	// without a mutant, and at least 20 s.
+	// Limit is how long the tests may take. Defaults to 20 times what they take, built
+	// and run, without a mutant, and at least 20 s.
 	Limit time.Duration
 	// Parallel is how many are tried at once. Defaults to the number of processors.
 	Parallel int
